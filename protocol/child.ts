@@ -1,0 +1,57 @@
+/**
+ * What a supervisor knows of those it starts: data, in Erlang's terms.
+ */
+
+/** How a child came to its end. */
+export interface Death {
+  readonly child: string
+  /** `ordered`: a person or the supervisor asked for it. `clean`: exit code 0 that nobody asked for. */
+  readonly cause: 'ordered' | 'clean' | 'crash' | 'deadline' | 'start'
+  readonly reason: string
+}
+
+export interface ChildSpec {
+  /** `ledger`, `uploader/0`: unique in the tree. */
+  readonly id: string
+  /** The thread's entry. Named, not imported: it must not run on the supervisor's thread. */
+  readonly entry: URL
+  /** Cloned to the thread at every start. */
+  readonly input: unknown
+  /** Ids of the actors it asks; their ports are wired at every start of either end. */
+  readonly asks: readonly string[]
+  /** `always`: also after a clean exit; a clean exit that was not asked for is a failure. */
+  readonly restart: 'always' | 'on-failure' | 'never'
+  /** From the start of the thread to its word that it is ready. */
+  readonly readyMs: number
+  /** From `drain` to the end of what it holds; then the thread is ended. */
+  readonly drainMs: number
+  /** A sign of life at least so often, unless the child has announced that it is busy. */
+  readonly heartbeatMs: number
+  /**
+   * Whether a death counts in the restart window (`child`), or was the work's fault (`work`).
+   * Called once a death, before the restart. Absent: all but ordered ones count.
+   */
+  readonly blame?: (death: Death) => 'child' | 'work'
+}
+
+export type Strategy = 'one-for-one' | 'one-for-all' | 'rest-for-one'
+
+export interface SupervisorSpec {
+  readonly id: string
+  readonly strategy: Strategy
+  /** For each child: the one that would need more restarts in the window is given up. */
+  readonly restarts: { readonly max: number; readonly withinMs: number }
+  readonly backoff: Backoff
+  /** In the order they start; a stop drains them in `drainOrder` of the tree.
+  readonly children: readonly (ChildSpec | SupervisorSpec)[]
+}
+
+export interface Backoff {
+  readonly firstMs: number
+  readonly factor: number
+  readonly capMs: number
+  /** Fraction of the delay that chance may take away, 0 to 1. */
+  readonly jitter: number
+  /** A child that ran so long starts again from `firstMs`. */
+  readonly quietMs: number
+}

@@ -1,0 +1,68 @@
+import { request } from './contract.ts'
+import type { QuarantinedSample, SampleHash, SampleRef } from './sample.ts'
+
+/** A sample that one uploader, and no other, sends. */
+export interface Lease {
+  readonly id: number
+  readonly sample: SampleRef
+}
+
+export type NextLease =
+  | { readonly kind: 'lease'; readonly lease: Lease }
+  /** Nothing to send now. Ask again. */
+  | { readonly kind: 'later' }
+
+/** Which transfer a permit is for; `manifest` has a few kept for it. */
+export type TransferKind = 'sample' | 'manifest'
+
+export interface LedgerStatus {
+  /** In the manifest, from earlier runs and this one. */
+  readonly committed: number
+  readonly quarantined: number
+  /** Named samples that the store would not take; they stay in the spool. */
+  readonly failed: readonly { readonly hash: SampleHash; readonly reason: string }[]
+  /** Since this start. */
+  readonly stored: { readonly samples: number; readonly bytes: number; readonly tokens: number }
+  readonly spool: { readonly files: number; readonly bytes: number; readonly full: string | null }
+  readonly uploading: number
+  readonly permits: { readonly open: number; readonly max: number; readonly peak: number }
+  /** Stored, not yet named by a segment. */
+  readonly uncommitted: number
+  readonly segments: number
+  /** Milliseconds since the epoch of the last answer from the store; null before the first. */
+  readonly lastStoreSuccess: number | null
+  /** Set once the store has been out of reach past its deadline. */
+  readonly gaveUp: string | null
+}
+
+export const ledgerContract = {
+  /** What need not be computed: committed, quarantined or spooled. 16 bytes a hash, one after the other. */
+  known: request<void, Uint8Array<ArrayBuffer>>({ withinMs: 120_000 }),
+  /** Settles when the spool has room, or answers false after some seconds. */
+  room: request<{ readonly bytes: number }, boolean>(),
+  /** Idempotent by hash: a second telling changes nothing. */
+  spooled: request<readonly SampleRef[], void>(),
+  quarantined: request<readonly QuarantinedSample[], void>(),
+
+  /** Leases one spooled sample to the uploader that asks; waits up to some seconds for one. */
+  next: request<void, NextLease>(),
+  /** One HTTP request to the store may be open; settles when there is a permit. */
+  permit: request<TransferKind, number>({ withinMs: 600_000 }),
+  /** Idempotent. Permits of an asker whose port closes come back by themselves. */
+  release: request<number, void>(),
+  /** Confirmed by the store. Idempotent by lease. */
+  stored: request<{ readonly lease: number; readonly key: string }, void>(),
+  /** May pass: the sample goes back to the queue. */
+  unavailable: request<{ readonly lease: number; readonly reason: string }, void>(),
+  /** Will not pass: the sample stays in the spool, named. */
+  failed: request<{ readonly lease: number; readonly reason: string }, void>(),
+  /** The file is not what its name says: it is removed, and must be computed again. */
+  torn: request<{ readonly lease: number; readonly reason: string }, void>(),
+
+  /** Settles when all that was spooled is committed or failed; answers what must be computed again. */
+  settled: request<void, { readonly kind: 'settled' | 'later'; readonly redo: readonly SampleHash[] }>(),
+  /** Commits what is stored, now. */
+  commit: request<void, void>({ withinMs: 600_000 }),
+  setMaxParallel: request<number, void>(),
+  status: request<void, LedgerStatus>(),
+}

@@ -1,0 +1,40 @@
+/** A kind exists only if someone acts differently on it. */
+export type FailureKind =
+  /** May pass: wait, then try again. */
+  | 'unavailable'
+  /** A person changes the configuration, the data or the machine. */
+  | 'invalid'
+  /** Rebuild it; never read past it. */
+  | 'corrupt'
+  /** Stop: another holds the run. */
+  | 'superseded'
+
+/**
+ * An expected failure: facts in the message, what to do in the remedy, what lay beneath in the cause.
+ * Anything else that is thrown is a bug, which ends its thread.
+ */
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly kind: FailureKind
+  readonly remedy: string | undefined
+
+  constructor(
+    kind: FailureKind,
+    message: string,
+    options: { readonly remedy?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.kind = kind
+    this.remedy = options.remedy
+  }
+}
+
+export const isFailure = (error: unknown, kind?: FailureKind): error is Failure =>
+  error instanceof Failure && (kind === undefined || error.kind === kind)
+
+/** The message with its causes, innermost last, on one line. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause === undefined ? '' : `: ${explain(error.cause)}`
+  return `${error.message}${cause}`
+}

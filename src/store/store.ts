@@ -1,0 +1,76 @@
+/** Where everything worth keeping lies: one interface, whatever holds the bytes. */
+
+/** Bytes that can be sent again: never a one-shot stream, which no client could retry. */
+export type Body = Uint8Array | FileBody
+
+export interface FileBody {
+  readonly path: string
+  readonly offset: number
+  readonly length: number
+}
+
+export interface ObjectInfo {
+  readonly key: string
+  readonly size: number
+  /** Milliseconds since the epoch. */
+  readonly lastModified: number
+  /** As the store gives it, without quotes; for a single-part S3 put usually the MD5 in hex. */
+  readonly etag?: string
+  /** CRC-32 of the whole object, where the store keeps one. */
+  readonly crc32?: number
+}
+
+export interface PutOptions {
+  /** CRC-32 of the body, where the caller has it: sent along, so that the store checks it. */
+  readonly crc32?: number
+  readonly signal?: AbortSignal
+}
+
+/** What the store says it has taken; absent fields were not said. */
+export interface Acknowledgement {
+  readonly etag?: string
+  readonly crc32?: number
+}
+
+export interface PartRef {
+  readonly number: number
+  readonly etag: string
+  readonly size: number
+}
+
+/** One upload in parts; all but the last have one size, of at least 5 MiB. */
+export interface MultipartUpload {
+  readonly key: string
+  readonly id: string
+  putPart(number: number, body: Body, options?: PutOptions): Promise<PartRef>
+  /** The object appears whole, or not at all. */
+  complete(parts: readonly PartRef[]): Promise<Acknowledgement>
+  abort(): Promise<void>
+}
+
+/**
+ * All methods throw Failure: `unavailable` where it may pass, `invalid` where it will not (rights,
+ * bucket, settings), `corrupt` where bytes arrived damaged. Keys are relative to the store's URL,
+ * `/`-separated, without `.` or `..` parts.
+ */
+export interface ObjectStore {
+  /** As configured, without credentials. */
+  readonly url: string
+  /** Atomic and durable: afterwards a reader sees all of it. Overwrites. */
+  put(key: string, body: Body, options?: PutOptions): Promise<Acknowledgement>
+  /** False where the key is taken. `honoured` of `conditionalPut()` says whether the store can tell. */
+  putIfAbsent(key: string, body: Body, options?: PutOptions): Promise<boolean>
+  /** Replaces the object only where its etag is still `etag`; false otherwise. */
+  putIfMatch(key: string, body: Body, etag: string, options?: PutOptions): Promise<boolean>
+  /** The object's bytes, or the part [start, end) of them. Undefined: no such key. */
+  get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Buffer | undefined>
+  head(key: string): Promise<ObjectInfo | undefined>
+  /** Every object under the prefix, in order of the keys' bytes, however many. */
+  list(prefix: string): AsyncIterable<ObjectInfo>
+  /** No error where there is none. */
+  remove(key: string): Promise<void>
+  startMultipart(key: string): Promise<MultipartUpload>
+  /** Uploads that were started and neither completed nor aborted. */
+  openMultiparts(prefix: string): Promise<readonly MultipartUpload[]>
+  close(): void
+}
