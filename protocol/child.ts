@@ -25,6 +25,8 @@ export interface ChildSpec {
   readonly readyMs: number
   /** From `drain` to the end of what it holds; then the thread is ended. */
   readonly drainMs: number
+  /** Ids of actors that must have drained before it: they give it work. */
+  readonly drainsAfter: readonly string[]
   /** A sign of life at least so often, unless the child has announced that it is busy. */
   readonly heartbeatMs: number
   /**
@@ -42,7 +44,7 @@ export interface SupervisorSpec {
   /** For each child: the one that would need more restarts in the window is given up. */
   readonly restarts: { readonly max: number; readonly withinMs: number }
   readonly backoff: Backoff
-  /** In the order they start; a stop drains them in `drainOrder` of the tree.
+  /** In the order they start. */
   readonly children: readonly (ChildSpec | SupervisorSpec)[]
 }
 
