@@ -38,6 +38,14 @@ export interface PartRef {
   readonly size: number
 }
 
+/** What one request of a listing brings. */
+export interface ListPage {
+  /** In order of the keys' bytes. */
+  readonly objects: readonly ObjectInfo[]
+  /** What to ask for next; absent on the last page. */
+  readonly next?: string
+}
+
 /** One upload in parts; all but the last have one size, of at least 5 MiB. */
 export interface MultipartUpload {
   readonly key: string
@@ -58,15 +66,23 @@ export interface ObjectStore {
   readonly url: string
   /** Atomic and durable: afterwards a reader sees all of it. Overwrites. */
   put(key: string, body: Body, options?: PutOptions): Promise<Acknowledgement>
-  /** False where the key is taken. `honoured` of `conditionalPut()` says whether the store can tell. */
+  /**
+   * False where the key is taken; after a try whose answer was lost, possibly by that try: read it back
+   * and see whose it is. `conditionalPuts()` says whether the store honours conditions at all.
+   */
   putIfAbsent(key: string, body: Body, options?: PutOptions): Promise<boolean>
-  /** Replaces the object only where its etag is still `etag`; false otherwise. */
+  /** Replaces the object only where its etag is still `etag`; false otherwise, and as above. */
   putIfMatch(key: string, body: Body, etag: string, options?: PutOptions): Promise<boolean>
-  /** The object's bytes, or the part [start, end) of them. Undefined: no such key. */
+  /**
+   * The object's bytes, or the part [start, end) of them, cut to what is there as `subarray` cuts.
+   * Undefined: no such key.
+   */
   get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Buffer | undefined>
   head(key: string): Promise<ObjectInfo | undefined>
-  /** Every object under the prefix, in order of the keys' bytes, however many. */
+  /** Every object whose key starts with the prefix, in order of the keys' bytes, however many. */
   list(prefix: string): AsyncIterable<ObjectInfo>
+  /** One request's worth of `list`, so that wrappers can count, delay and repeat requests. */
+  listPage(ask: { readonly prefix: string; readonly from?: string }): Promise<ListPage>
   /** No error where there is none. */
   remove(key: string): Promise<void>
   startMultipart(key: string): Promise<MultipartUpload>
