@@ -1,0 +1,99 @@
+/** One entry of a header: a tensor's type, shape and place, before anything is known of the others. */
+
+import { Failure } from '../failure.ts'
+import { type DType, dtypeBits, isDType } from '../tensor/dtype.ts'
+import { type Json, JsonObject, OtherNumber } from './json.ts'
+
+/** As written: 64-bit integers, so that nothing is rounded before it is compared. */
+export interface Entry {
+  readonly dtype: DType
+  readonly shape: readonly bigint[]
+  /** Counted from the end of the header. */
+  readonly start: bigint
+  readonly end: bigint
+}
+
+const fields = ['dtype', 'shape', 'data_offsets'] as const
+type Fields = { readonly [F in (typeof fields)[number]]: Json }
+
+const maxU64 = 2n ** 64n - 1n
+
+/**
+ * @param where  file and tensor, for the message
+ * @throws       Failure `corrupt`: a field is missing, twice there or of another kind
+ */
+export function parseEntry(value: Json, where: string): Entry {
+  const { dtype, shape, data_offsets: offsets } = fieldsOf(value, where)
+  const [start, end, ...more] = integers(offsets, 'data_offsets', where)
+  if (start === undefined || end === undefined || more.length > 0) {
+    throw malformed('data_offsets', 'two integers', offsets, where)
+  }
+  return { dtype: parseDType(dtype, where), shape: integers(shape, 'shape', where), start, end }
+}
+
+/** An entry is an object, in which other keys may stand, or an array of its three fields. */
+function fieldsOf(value: Json, where: string): Fields {
+  if (Array.isArray(value)) {
+    const [dtype, shape, offsets] = value
+    if (value.length === 3) return { dtype, shape, data_offsets: offsets }
+  }
+  if (!(value instanceof JsonObject)) throw malformed('entry', 'an object', value, where)
+  const found = new Map<string, Json>()
+  for (const [key, member] of value.members) {
+    if (found.has(key))
+      throw new Failure('corrupt', `header has a field twice. ${where}, field=${key}`)
+    if (fields.some((field) => field === key)) found.set(key, member)
+  }
+  const [dtype, shape, offsets] = fields.map((field) => {
+    const member = found.get(field)
+    if (member !== undefined) return member
+    throw new Failure('corrupt', `header lacks a field. ${where}, field=${field}`)
+  })
+  return { dtype, shape, data_offsets: offsets }
+}
+
+function parseDType(value: Json, where: string): DType {
+  if (typeof value === 'string' && isDType(value)) return value
+  throw malformed('dtype', Object.keys(dtypeBits).join(' '), value, where)
+}
+
+function integers(value: Json, field: string, where: string): bigint[] {
+  if (!Array.isArray(value)) throw malformed(field, 'an array of unsigned integers', value, where)
+  return value.map((item) => {
+    if (typeof item === 'bigint') return item
+    throw malformed(field, 'unsigned 64-bit integers', item, where)
+  })
+}
+
+/**
+ * The bytes that type and shape ask for.
+ *
+ * @throws  Failure `corrupt`: their bits do not fit 64 bits, though a zero follow, or fill no whole byte
+ */
+export function entryBytes(entry: Entry, where: string): bigint {
+  let bits = 1n
+  for (const factor of [...entry.shape, BigInt(dtypeBits[entry.dtype])]) {
+    bits *= factor
+    if (bits > maxU64) {
+      throw new Failure(
+        'corrupt',
+        `size of tensor overflows 64 bits. ${where}, shape=[${entry.shape}]`,
+      )
+    }
+  }
+  if (bits % 8n === 0n) return bits / 8n
+  throw new Failure('corrupt', `tensor does not fill whole bytes. ${where}, bits=${bits}`)
+}
+
+const malformed = (field: string, want: string, found: Json, where: string): Failure =>
+  new Failure(
+    'corrupt',
+    `header has a malformed field. ${where}, field=${field}, want=${want}, found=${describe(found)}`,
+  )
+
+function describe(value: Json): string {
+  if (value instanceof JsonObject) return 'an object'
+  if (value instanceof OtherNumber) return value.text
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : String(value)
+}

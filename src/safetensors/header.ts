@@ -1,0 +1,211 @@
+/**
+ * A safetensors header, read and checked: 8 bytes of length (little-endian), then JSON, then the data.
+ * Takes what the official reader takes and refuses what it refuses, with one exception: a dimension
+ * beyond 2^53, which only an empty tensor can have, is refused rather than rounded.
+ *
+ * @source  safetensors 0.8.0, https://github.com/huggingface/safetensors#format
+ */
+
+import { Failure } from '../failure.ts'
+import type { DType } from '../tensor/dtype.ts'
+import { type Entry, entryBytes, parseEntry } from './entry.ts'
+import { type Json, JsonObject, parseJson } from './json.ts'
+
+/** Where a tensor lies: bytes [start, end) of the file. */
+export interface TensorInfo {
+  readonly dtype: DType
+  readonly shape: readonly number[]
+  readonly start: number
+  readonly end: number
+}
+
+export interface SafetensorsHeader {
+  /** Empty where the file has none. */
+  readonly metadata: ReadonlyMap<string, string>
+  /** In the order of the data, which they cover without gap or overlap. */
+  readonly tensors: ReadonlyMap<string, TensorInfo>
+  /** The header's end, in bytes from the start of the file. */
+  readonly dataStart: number
+}
+
+/** The file that a header belongs to. */
+export interface FileFacts {
+  /** For messages. */
+  readonly name: string
+  readonly bytes: number
+}
+
+/** The length that stands before the header. */
+export const prefixBytes = 8
+export const maxHeaderBytes = 100_000_000
+
+const metadataKey = '__metadata__'
+const cutShort = 'The file is not whole, or no safetensors file: copy or download it again.'
+const notSafetensors =
+  'Look at its first bytes: an error page, a Git LFS pointer or another format may have taken its place.'
+
+/**
+ * Where the header ends, from the file's first 8 bytes.
+ *
+ * @throws  Failure `corrupt`: no header of that length can be there
+ */
+export function headerEnd(prefix: Uint8Array, file: FileFacts): number {
+  if (prefix.length < prefixBytes) {
+    throw new Failure(
+      'corrupt',
+      `file is too short for a safetensors header. file=${file.name}, want=${prefixBytes} bytes, found=${file.bytes}`,
+      { remedy: cutShort },
+    )
+  }
+  const length = new DataView(prefix.buffer, prefix.byteOffset).getBigUint64(0, true)
+  if (length > maxHeaderBytes) {
+    throw new Failure(
+      'corrupt',
+      `safetensors header is too large. file=${file.name}, max=${maxHeaderBytes} bytes, found=${length}`,
+      { remedy: notSafetensors },
+    )
+  }
+  const end = prefixBytes + Number(length)
+  if (end <= file.bytes) return end
+  throw new Failure(
+    'corrupt',
+    `file ends within its safetensors header. file=${file.name}, want=${end} bytes, found=${file.bytes}`,
+    { remedy: cutShort },
+  )
+}
+
+/**
+ * @param bytes  the file, or its beginning up to the header's end at least
+ * @throws       Failure `corrupt`: the header is malformed, or does not fit the file; names file and tensor
+ */
+export function parseHeader(bytes: Uint8Array, file: FileFacts): SafetensorsHeader {
+  const dataStart = headerEnd(bytes.subarray(0, prefixBytes), file)
+  const document = parseText(bytes.subarray(prefixBytes, dataStart), file)
+  if (!(document instanceof JsonObject)) {
+    throw new Failure('corrupt', `safetensors header is no JSON object. file=${file.name}`)
+  }
+  const metadata = parseMetadata(document, file)
+  const entries = new Map<string, Entry>()
+  for (const [name, value] of document.members) {
+    // Of a repeated name the last entry counts, though every one must be well formed.
+    if (name !== metadataKey) entries.set(name, parseEntry(value, whereIs(name, file)))
+  }
+  return { metadata, tensors: layOut(entries, { file, dataStart }), dataStart }
+}
+
+function parseText(bytes: Uint8Array, file: FileFacts): Json {
+  try {
+    return parseJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+  } catch (cause) {
+    throw new Failure('corrupt', `safetensors header is no JSON in UTF-8. file=${file.name}`, {
+      cause,
+    })
+  }
+}
+
+function parseMetadata(document: JsonObject, file: FileFacts): Map<string, string> {
+  const found = document.members.filter(([key]) => key === metadataKey)
+  if (found.length > 1) {
+    throw new Failure(
+      'corrupt',
+      `header has a field twice. file=${file.name}, field=${metadataKey}`,
+    )
+  }
+  const metadata = new Map<string, string>()
+  const value = found[0]?.[1] ?? null
+  if (value === null) return metadata
+  if (!(value instanceof JsonObject)) throw malformedMetadata(file)
+  for (const [key, text] of value.members) {
+    if (typeof text !== 'string') throw malformedMetadata(file, key)
+    metadata.set(key, text)
+  }
+  return metadata
+}
+
+function malformedMetadata(file: FileFacts, key?: string): Failure {
+  const field = [metadataKey, ...(key === undefined ? [] : [key])].join('.')
+  const want = key === undefined ? 'an object' : 'a string'
+  return new Failure(
+    'corrupt',
+    `header has a malformed field. file=${file.name}, field=${field}, want=${want}`,
+  )
+}
+
+/** Checks that the tensors, in the order of their offsets, cover the data exactly. */
+function layOut(
+  entries: ReadonlyMap<string, Entry>,
+  { file, dataStart }: { readonly file: FileFacts; readonly dataStart: number },
+): Map<string, TensorInfo> {
+  const inOrder = [...entries].sort(
+    ([, a], [, b]) => compare(a.start, b.start) || compare(a.end, b.end),
+  )
+  const dataBytes = file.bytes - dataStart
+  let end = 0n
+  for (const [name, entry] of inOrder) {
+    checkPlace(entry, { after: end, where: whereIs(name, file) })
+    end = entry.end
+  }
+  if (end !== BigInt(dataBytes)) throw notCovered(inOrder, { file, dataBytes })
+  return new Map(
+    inOrder.map(([name, { dtype, shape, start, end }]) => [
+      name,
+      {
+        dtype,
+        shape: shape.map((dimension) => exact(dimension, whereIs(name, file))),
+        start: dataStart + Number(start),
+        end: dataStart + Number(end),
+      },
+    ]),
+  )
+}
+
+function checkPlace(entry: Entry, { after, where }: { after: bigint; where: string }): void {
+  const { start, end } = entry
+  if (end < start) {
+    throw new Failure(
+      'corrupt',
+      `tensor ends before it starts. ${where}, start=${start}, end=${end}`,
+    )
+  }
+  if (start !== after) {
+    const what =
+      start < after ? 'tensor overlaps the one before' : 'bytes before tensor are of no tensor'
+    throw new Failure('corrupt', `${what}. ${where}, want=start at ${after}, found=${start}`)
+  }
+  const want = entryBytes(entry, where)
+  if (end - start === want) return
+  throw new Failure(
+    'corrupt',
+    `tensor's bytes differ from its type and shape. ${where}, want=${want} bytes, found=${end - start}`,
+  )
+}
+
+function notCovered(
+  inOrder: readonly (readonly [name: string, entry: Entry])[],
+  { file, dataBytes }: { readonly file: FileFacts; readonly dataBytes: number },
+): Failure {
+  const cut = inOrder.find(([, entry]) => entry.end > dataBytes)
+  if (cut) {
+    const facts = `${whereIs(cut[0], file)}, want=${cut[1].end} bytes of data, found=${dataBytes}`
+    return new Failure('corrupt', `file ends before its tensors do. ${facts}`, { remedy: cutShort })
+  }
+  const want = inOrder.at(-1)?.[1].end ?? 0
+  return new Failure(
+    'corrupt',
+    `file goes on after its last tensor. file=${file.name}, want=${want} bytes of data, found=${dataBytes}`,
+  )
+}
+
+function exact(dimension: bigint, where: string): number {
+  const value = Number(dimension)
+  if (Number.isSafeInteger(value)) return value
+  throw new Failure(
+    'corrupt',
+    `dimension of empty tensor is beyond 2^53. ${where}, found=${dimension}`,
+  )
+}
+
+const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const whereIs = (name: string, file: FileFacts): string =>
+  `file=${file.name}, tensor=${JSON.stringify(name)}`
