@@ -1,0 +1,121 @@
+/** A graph as an ONNX file: protobuf by onnx-buf, weights as external data where they lie. */
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import {
+  type AttributeProto,
+  AttributeProto_AttributeType,
+  AttributeProtoSchema,
+  ModelProtoSchema,
+  type NodeProtoSchema,
+  TensorProto_DataLocation,
+  TensorProto_DataType,
+  type TensorProtoSchema,
+  type ValueInfoProtoSchema,
+} from 'onnx-buf'
+import type { Graph, Initializer, Node } from './graph.ts'
+import type { Attribute, ElementType, Op, Value } from './ops.ts'
+
+/** The first version of the format and of the operators that has `BitCast`. */
+const irVersion = 13n
+const opset = 26n
+const contribDomain = 'com.microsoft'
+
+const contribOps: ReadonlySet<Op> = new Set(['GroupQueryAttention'])
+
+const dataTypes: { readonly [E in ElementType]: TensorProto_DataType } = {
+  F32: TensorProto_DataType.FLOAT,
+  F16: TensorProto_DataType.FLOAT16,
+  BF16: TensorProto_DataType.BFLOAT16,
+  I64: TensorProto_DataType.INT64,
+  I32: TensorProto_DataType.INT32,
+  U16: TensorProto_DataType.UINT16,
+}
+
+/**
+ * @param locationOf  what a weights file is called beside the model; onnxruntime takes no other folder's
+ * @returns           the bytes of an .onnx file, the same for the same graph
+ * @source            onnx/docs/IR.md, onnx/docs/ExternalData.md
+ */
+export function encodeGraph(graph: Graph, locationOf: (path: string) => string): Uint8Array {
+  const model = create(ModelProtoSchema, {
+    irVersion,
+    producerName: 'draftsmith',
+    opsetImport: [
+      { domain: '', version: opset },
+      { domain: contribDomain, version: 1n },
+    ],
+    graph: {
+      name: 'draftsmith',
+      input: graph.inputs.map((value) => valueInfo(value.name, value)),
+      initializer: graph.initializers.map((initializer) => tensor(initializer, locationOf)),
+      node: [...graph.nodes.map(node), ...graph.outputs.map(outputNode)],
+      output: graph.outputs.map(({ name, value }) => valueInfo(name, value)),
+    },
+  })
+  return toBinary(ModelProtoSchema, model)
+}
+
+function valueInfo(name: string, value: Value): MessageInitShape<typeof ValueInfoProtoSchema> {
+  const dim = value.shape.map((length) =>
+    typeof length === 'number'
+      ? { value: { case: 'dimValue' as const, value: BigInt(length) } }
+      : { value: { case: 'dimParam' as const, value: length } },
+  )
+  const elemType = dataTypes[value.dtype]
+  return { name, type: { value: { case: 'tensorType', value: { elemType, shape: { dim } } } } }
+}
+
+function tensor(
+  { value, data }: Initializer,
+  locationOf: (path: string) => string,
+): MessageInitShape<typeof TensorProtoSchema> {
+  const dims = value.shape.map((length) => BigInt(length))
+  const facts = { name: value.name, dataType: dataTypes[value.dtype], dims }
+  if (data instanceof Uint8Array) return { ...facts, rawData: Uint8Array.from(data) }
+  return {
+    ...facts,
+    dataLocation: TensorProto_DataLocation.EXTERNAL,
+    externalData: [
+      { key: 'location', value: locationOf(data.path) },
+      { key: 'offset', value: String(data.offset) },
+      { key: 'length', value: String(data.bytes) },
+    ],
+  }
+}
+
+function node({
+  name,
+  op,
+  inputs,
+  attributes,
+  outputs,
+}: Node): MessageInitShape<typeof NodeProtoSchema> {
+  return {
+    name,
+    opType: op,
+    domain: contribOps.has(op) ? contribDomain : '',
+    input: inputs.map((input) => input?.name ?? ''),
+    output: outputs.map((output) => output.name),
+    attribute: Object.entries(attributes).map(([key, value]) => attribute(key, value)),
+  }
+}
+
+/** An output has a name of its own, so that one value may leave the graph twice. */
+const outputNode = ({ name, value }: { name: string; value: Value }) => ({
+  name: `output:${name}`,
+  opType: 'Identity',
+  input: [value.name],
+  output: [name],
+})
+
+function attribute(name: string, value: Attribute): AttributeProto {
+  const types = AttributeProto_AttributeType
+  if (typeof value === 'number') return attributeProto({ name, type: types.INT, i: BigInt(value) })
+  if (typeof value === 'string') {
+    return attributeProto({ name, type: types.INT, i: BigInt(dataTypes[value]) })
+  }
+  if ('float' in value) return attributeProto({ name, type: types.FLOAT, f: value.float })
+  return attributeProto({ name, type: types.INTS, ints: value.map(BigInt) })
+}
+
+const attributeProto = (init: MessageInitShape<typeof AttributeProtoSchema>) =>
+  create(AttributeProtoSchema, init)

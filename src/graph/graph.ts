@@ -1,0 +1,142 @@
+/**
+ * A graph, built node by node: inputs, initializers, nodes, outputs. Types and shapes are checked as
+ * nodes are added, so a wrong model fails where it is written. Runs nothing and reads no weights.
+ */
+import { Failure } from '../failure.ts'
+import { inferRules, Mismatch } from './infer.ts'
+import {
+  type AttributesOf,
+  describe,
+  type ElementType,
+  type InputsOf,
+  type Op,
+  type TensorType,
+  type Value,
+} from './ops.ts'
+
+/** Bytes inside another file: a tensor of a safetensors file, where it lies. */
+export interface ExternalData {
+  /** Absolute. */
+  readonly path: string
+  /** In bytes, from the start of the file. */
+  readonly offset: number
+  readonly bytes: number
+}
+
+export interface Initializer {
+  readonly value: Value
+  /** Little-endian bytes, or where they lie. */
+  readonly data: Uint8Array | ExternalData
+}
+
+export interface Node<O extends Op = Op> {
+  readonly name: string
+  readonly op: O
+  readonly inputs: InputsOf<O>
+  readonly attributes: AttributesOf<O>
+  readonly outputs: readonly [Value, ...Value[]]
+}
+
+export interface Output {
+  readonly name: string
+  readonly value: Value
+}
+
+export class Graph {
+  readonly inputs: Value[] = []
+  readonly initializers: Initializer[] = []
+  readonly nodes: Node[] = []
+  readonly outputs: Output[] = []
+  readonly #taken = new Set<string>()
+  readonly #constants = new Map<string, Value>()
+
+  input(name: string, type: TensorType): Value {
+    const value = { ...type, name: this.#claim(name) }
+    this.inputs.push(value)
+    return value
+  }
+
+  /** A tensor whose bytes stay in the file they are in. */
+  external(name: string, type: TensorType, data: ExternalData): Value {
+    const value = { ...type, name: this.#claim(name) }
+    this.initializers.push({ value, data })
+    return value
+  }
+
+  /** Float32 numbers of a given shape, kept in the graph. */
+  floats(name: string, shape: readonly number[], numbers: Float32Array): Value {
+    const value: Value = { dtype: 'F32', shape, name: this.#claim(name) }
+    const data = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)
+    this.initializers.push({ value, data: data.slice() })
+    return value
+  }
+
+  /** Integers known while building: a scalar for a number, else a vector. The same ones are kept once. */
+  integers(numbers: number | readonly number[], dtype: 'I64' | 'I32' = 'I64'): Value {
+    const list = typeof numbers === 'number' ? [numbers] : numbers
+    const key = `${dtype.toLowerCase()}(${JSON.stringify(numbers)})`
+    const known = this.#constants.get(key)
+    if (known) return known
+    const shape = typeof numbers === 'number' ? [] : [list.length]
+    const value: Value = { dtype, shape, holds: list, name: this.#claim(key) }
+    const elements = dtype === 'I64' ? BigInt64Array.from(list, BigInt) : Int32Array.from(list)
+    this.initializers.push({ value, data: new Uint8Array(elements.buffer) })
+    this.#constants.set(key, value)
+    return value
+  }
+
+  /**
+   * Adds a node; its outputs are named after it.
+   *
+   * @throws Failure `invalid`: the operator does not take these types and shapes; names node and inputs
+   */
+  add<O extends Op>(
+    name: string,
+    op: O,
+    inputs: InputsOf<O>,
+    attributes: AttributesOf<O>,
+  ): readonly [Value, ...Value[]] {
+    const [first, ...more] = this.#infer(name, op, inputs, attributes)
+    const outputs: [Value, ...Value[]] = [{ ...first, name: this.#claim(name) }]
+    for (const type of more) {
+      outputs.push({ ...type, name: this.#claim(`${name}:${outputs.length}`) })
+    }
+    this.nodes.push({ name, op, inputs, attributes, outputs })
+    return outputs
+  }
+
+  /** Adds a node of which only the first output is wanted; most have no other. */
+  node<O extends Op>(name: string, op: O, inputs: InputsOf<O>, attributes: AttributesOf<O>): Value {
+    return this.add(name, op, inputs, attributes)[0]
+  }
+
+  cast(name: string, x: Value, to: ElementType): Value {
+    return x.dtype === to ? x : this.node(name, 'Cast', [x], { to })
+  }
+
+  output(name: string, value: Value): void {
+    if (this.outputs.some((output) => output.name === name)) {
+      throw new Failure('invalid', `two outputs of one name. name=${name}`)
+    }
+    this.outputs.push({ name, value })
+  }
+
+  #infer<O extends Op>(name: string, op: O, inputs: InputsOf<O>, attributes: AttributesOf<O>) {
+    try {
+      return inferRules[op](inputs, attributes)
+    } catch (error) {
+      if (!(error instanceof Mismatch)) throw error
+      const shapes = inputs.map((input) => (input ? describe(input) : '-')).join(', ')
+      throw new Failure(
+        'invalid',
+        `an operator does not take its inputs. node=${name}, op=${op}, problem=${error.message}, inputs=(${shapes})`,
+      )
+    }
+  }
+
+  #claim(name: string): string {
+    if (this.#taken.has(name)) throw new Failure('invalid', `name taken in the graph. name=${name}`)
+    this.#taken.add(name)
+    return name
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The operators a graph may hold, typed: what each takes and how it is set. Names, order of inputs and
+ * attributes are ONNX's own (onnx.ai/onnx/operators), so that a node reads as its specification does.
+ * What comes out of one is infer.ts's to say.
+ */
+
+/** Spelled as in safetensors files. */
+export type ElementType = 'F32' | 'F16' | 'BF16' | 'I64' | 'I32' | 'U16'
+
+/** A fixed length, or the name of one that each run brings anew: `tokens`. */
+export type Dim = number | string
+
+export interface TensorType {
+  readonly dtype: ElementType
+  readonly shape: readonly Dim[]
+  /** The integers inside, where they are known while building: what `Reshape` and `Expand` go by. */
+  readonly holds?: readonly Dim[]
+}
+
+export interface Value extends TensorType {
+  readonly name: string
+}
+
+export type Attribute = number | Float | readonly number[] | ElementType
+
+interface Unary {
+  readonly inputs: readonly [x: Value]
+  readonly attributes: { readonly [name: string]: never }
+}
+
+interface Binary {
+  readonly inputs: readonly [a: Value, b: Value]
+  readonly attributes: { readonly [name: string]: never }
+}
+
+interface Conversion {
+  readonly inputs: readonly [x: Value]
+  readonly attributes: { readonly to: ElementType }
+}
+
+/** Every operator. Tables over `Op` (infer.ts's, later the gradients') do not compile with one left out. */
+export interface Ops {
+  readonly Add: Binary
+  readonly Sub: Binary
+  readonly Mul: Binary
+  readonly MatMul: Binary
+  readonly Sigmoid: Unary
+  readonly Cos: Unary
+  readonly Sin: Unary
+  /** To the nearest value of the other type, ties to even. */
+  readonly Cast: Conversion
+  /** The same bits under another type of the same width. */
+  readonly BitCast: Conversion
+  readonly Gather: {
+    readonly inputs: readonly [data: Value, indices: Value]
+    readonly attributes: { readonly axis: number }
+  }
+  readonly Transpose: {
+    readonly inputs: readonly [x: Value]
+    readonly attributes: { readonly perm: readonly number[] }
+  }
+  /** In `shape`, 0 copies the dimension at its place and one -1 takes what is left. */
+  readonly Reshape: Binary
+  /** Drops every dimension of length 1. */
+  readonly Squeeze: Unary
+  /** The lengths of dimensions [start, end), as an I64 vector. */
+  readonly Shape: {
+    readonly inputs: readonly [x: Value]
+    readonly attributes: { readonly start: number; readonly end: number }
+  }
+  readonly Expand: Binary
+  readonly Range: {
+    readonly inputs: readonly [start: Value, limit: Value, delta: Value]
+    readonly attributes: { readonly [name: string]: never }
+  }
+  /** Over the last axis. */
+  readonly RMSNormalization: {
+    readonly inputs: readonly [x: Value, scale: Value]
+    readonly attributes: { readonly epsilon: Float }
+  }
+  /** onnxruntime's own: causal attention of `num_heads` queries over `kv_num_heads` keys and values. */
+  readonly GroupQueryAttention: {
+    readonly inputs: readonly [
+      query: Value,
+      key: Value,
+      value: Value,
+      pastKey: undefined,
+      pastValue: undefined,
+      /** I32 [batch]: the length of each row less one. */
+      seqlensK: Value,
+      /** I32 scalar. */
+      totalSequenceLength: Value,
+      /** [positions, headDim / 2], in the precision of the query. */
+      cosCache: Value,
+      sinCache: Value,
+    ]
+    readonly attributes: {
+      readonly num_heads: number
+      readonly kv_num_heads: number
+      readonly do_rotary: 0 | 1
+      readonly scale: Float
+    }
+  }
+}
+
+/** A float attribute, told from an integer one even where its value is whole. */
+export interface Float {
+  readonly float: number
+}
+
+export type Op = keyof Ops
+export type InputsOf<O extends Op> = Ops[O]['inputs']
+export type AttributesOf<O extends Op> = Ops[O]['attributes']
+
+/** `f32[batch, tokens, 64]`: for messages. */
+export const describe = ({ dtype, shape }: TensorType): string =>
+  `${dtype.toLowerCase()}[${shape.join(', ')}]`
