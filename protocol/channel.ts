@@ -1,0 +1,217 @@
+import type { MessagePort, Transferable } from 'node:worker_threads'
+import { expose, transfer as give, type Remote, wrap } from 'comlink'
+import { type Clock, systemClock } from '../src/clock.ts'
+import { Failure } from '../src/failure.ts'
+import { compact, wholly } from './compact.ts'
+import type { Client, Contract, Handlers } from './contract.ts'
+import { type PackedError, packError, unpackError } from './packed-error.ts'
+
+/**
+ * Requests over a MessagePort. Comlink carries them; this file adds what it lacks: every call
+ * settles, a Failure stays one, a small view stays small. Nothing else posts a message.
+ */
+
+/** The peer's thread has ended, or was not there in time. Handlers are idempotent: ask it again. */
+export class PeerEnded extends Failure {
+  readonly peer: string
+  /** Of the port that ended; 0 where there never was one. */
+  readonly generation: number
+
+  constructor(
+    message: string,
+    options: { readonly peer: string; readonly generation: number; readonly cause?: unknown },
+  ) {
+    super('unavailable', message, options.cause === undefined ? {} : { cause: options.cause })
+    this.peer = options.peer
+    this.generation = options.generation
+  }
+}
+
+/** `bug`: the handler threw what is no Failure; its thread ends by it. */
+type Envelope =
+  | { readonly kind: 'answer'; readonly value: unknown }
+  | { readonly kind: 'failure'; readonly error: PackedError }
+  | { readonly kind: 'bug'; readonly error: PackedError }
+
+interface Served {
+  answer(request: string, ask: unknown): Promise<Envelope>
+}
+
+const givenWith = new WeakMap<object, readonly Transferable[]>()
+
+/**
+ * Marks what an ask or an answer gives away instead of copying: ports, and buffers that its views
+ * show whole. A call that is sent again after a restart must build its ask anew.
+ */
+export function transfer<T extends object>(value: T, items: readonly Transferable[]): T {
+  givenWith.set(value, items)
+  return value
+}
+
+const givenBy = (value: unknown): Transferable[] =>
+  typeof value === 'object' && value !== null ? [...(givenWith.get(value) ?? [])] : []
+
+/** What comlink talks through. `unsendable` hears of a message that holds what cannot be cloned. */
+function endpoint(port: MessagePort, unsendable: (error: unknown) => void = () => undefined) {
+  return {
+    postMessage(message: unknown, offered: Transferable[] = []) {
+      const given = wholly(message, offered)
+      try {
+        port.postMessage(compact(message, new Set(given)), given)
+      } catch (error) {
+        unsendable(error)
+        throw error
+      }
+    },
+    addEventListener(_: string, listener: (event: { readonly data: unknown }) => void) {
+      port.on('message', (data: unknown) => listener({ data }))
+    },
+    // Comlink removes its listener only after a RELEASE, when the port is closed anyway.
+    removeEventListener() {
+      port.close()
+    },
+  }
+}
+
+/**
+ * Answers a contract's requests on a port, for as long as both threads live. What a handler throws
+ * reaches the asker; what is no Failure also ends this thread, for its supervisor to see.
+ */
+export function serve<C extends Contract>(
+  port: MessagePort,
+  contract: C,
+  handlers: Handlers<C>,
+): void {
+  const table = new Map<string, (ask: never) => unknown>(
+    Object.keys(contract).map((request) => [request, handlers[request as keyof C]]),
+  )
+  const answer = async (request: string, ask: never): Promise<Envelope> => {
+    try {
+      const value = await table.get(request)?.(ask)
+      return give({ kind: 'answer', value }, givenBy(value))
+    } catch (error) {
+      if (error instanceof Failure) return { kind: 'failure', error: packError(error) }
+      dieOf(error)
+      return { kind: 'bug', error: packError(error) }
+    }
+  }
+  expose({ answer }, endpoint(port, dieOf))
+}
+
+/** Not at once: the asker is told first. */
+function dieOf(error: unknown): void {
+  setImmediate(() => {
+    throw error
+  })
+}
+
+/** One port to a peer, as long as it lasts. */
+export class Connection {
+  readonly peer: string
+  readonly generation: number
+  readonly #clock: Clock
+  readonly #port: MessagePort
+  readonly #remote: Remote<Served>
+  /** How to reject each call that has no answer yet. */
+  readonly #inFlight = new Set<(cause?: unknown) => void>()
+  #open = true
+
+  constructor(
+    port: MessagePort,
+    options: { readonly peer: string; readonly generation: number; readonly clock: Clock },
+  ) {
+    this.peer = options.peer
+    this.generation = options.generation
+    this.#clock = options.clock
+    this.#port = port
+    this.#remote = wrap<Served>(endpoint(port))
+    // The listener also keeps this object, and so comlink's proxy, from being collected while a call
+    // is in flight: a collected proxy closes its port.
+    port.on('close', () => this.#end())
+  }
+
+  get open(): boolean {
+    return this.#open
+  }
+
+  /** @throws PeerEnded; Failure `unavailable` after `withinMs`; the Failure that the handler threw */
+  call(request: string, ask: unknown, withinMs: number): Promise<unknown> {
+    if (!this.#open) return Promise.reject(this.#ended(request))
+    return new Promise((resolve, reject) => {
+      const lose = (cause?: unknown) => settle(() => reject(this.#ended(request, cause)))
+      const settle = (how: () => void) => {
+        this.#clock.clearTimeout(timer)
+        this.#inFlight.delete(lose)
+        how()
+      }
+      const timer = this.#clock.setTimeout(
+        () => settle(() => reject(this.#late(request, withinMs))),
+        withinMs,
+      )
+      this.#inFlight.add(lose)
+      this.#send(request, ask).then(
+        (envelope) => {
+          if (envelope.kind === 'answer') settle(() => resolve(envelope.value))
+          else if (envelope.kind === 'bug') lose(unpackError(envelope.error))
+          else settle(() => reject(unpackError(envelope.error)))
+        },
+        // An ask that cannot be cloned is the asker's bug. What else comlink rejects with is an answer
+        // that could not be: the peer's bug, of which it dies.
+        (error: unknown) =>
+          error instanceof DOMException ? settle(() => reject(error)) : lose(error),
+      )
+    })
+  }
+
+  /** Rejects what is in flight; later calls too. */
+  close(): void {
+    this.#port.close()
+    this.#end()
+  }
+
+  #send(request: string, ask: unknown): Promise<Envelope> {
+    const given = givenBy(ask)
+    return this.#remote.answer(request, given.length === 0 ? ask : give(Object(ask), given))
+  }
+
+  #end(): void {
+    this.#open = false
+    for (const lose of [...this.#inFlight]) lose()
+  }
+
+  #ended(request: string, cause?: unknown): PeerEnded {
+    const { peer, generation } = this
+    const message = `the actor ended before it answered. actor=${peer}, request=${request}`
+    return new PeerEnded(message, { peer, generation, cause })
+  }
+
+  #late(request: string, withinMs: number): Failure {
+    const asked = `actor=${this.peer}, request=${request}, waited=${withinMs} ms`
+    return new Failure('unavailable', `no answer in time. ${asked}`)
+  }
+}
+
+/** A contract's functions, each of which ends in `call`. */
+export function clientOf<C extends Contract>(
+  contract: C,
+  call: (request: string, ask: unknown) => Promise<unknown>,
+): Client<C> {
+  const functions = Object.keys(contract).map(
+    (request) => [request, (ask: unknown) => call(request, ask)] as const,
+  )
+  // The contract is the proof: its keys are the requests, its types say what each takes and gives.
+  return Object.fromEntries(functions) as unknown as Client<C>
+}
+
+/** The asking end of a port whose other end serves the same contract. */
+export function connect<C extends Contract>(
+  port: MessagePort,
+  contract: C,
+  options: { readonly peer: string; readonly clock?: Clock },
+): Client<C> {
+  const { peer, clock = systemClock } = options
+  const connection = new Connection(port, { peer, generation: 0, clock })
+  return clientOf(contract, (request, ask) =>
+    connection.call(request, ask, contract[request]!.withinMs),
+  )
+}

@@ -1,0 +1,42 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { LogTarget } from '../src/log.ts'
+import { request } from './contract.ts'
+
+/** What a supervisor gives to a thread, and asks of it. */
+
+/** What a thread is born with: its Worker's `workerData`. */
+export interface Birth<Input> {
+  readonly id: string
+  /** 1 for the first start of this actor in this process. */
+  readonly generation: number
+  readonly input: Input
+  /** The other end is the supervisor's, which asks `controlContract` on it. */
+  readonly control: MessagePort
+  /** Of a Pulse. */
+  readonly pulse: SharedArrayBuffer
+  readonly beatMs: number
+  readonly log: LogTarget
+}
+
+/** A port to another actor. Of two to the same one, the higher generation is the newer. */
+export interface Wire {
+  readonly actor: string
+  readonly generation: number
+  readonly port: MessagePort
+}
+
+/** The supervisor holds its own deadlines, which are each child's and shorter. */
+const day = { withinMs: 86_400_000 }
+
+export const controlContract = {
+  /** Settles when the actor says that it is live. */
+  ready: request<void, void>(day),
+  /** The actor may ask the one named through this port. */
+  wire: request<Wire, void>(day),
+  /** The one named asks the actor through this port. */
+  serve: request<Wire, void>(day),
+  /** Take no new work; settles when what was held is done. Idempotent. */
+  drain: request<void, void>(day),
+  /** End the thread. */
+  exit: request<void, void>(day),
+}

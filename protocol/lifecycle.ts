@@ -1,0 +1,169 @@
+import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
+import { Failure } from '../src/failure.ts'
+import { type Log, openLog } from '../src/log.ts'
+import { Gate } from '../src/session/gate.ts'
+import { serve } from './channel.ts'
+import type { Contract, Handlers } from './contract.ts'
+import { type Birth, controlContract, type Wire } from './control.ts'
+import { deferred } from './deferred.ts'
+import { Peer } from './peer.ts'
+import { Pulse } from './pulse.ts'
+
+/** What every actor has: its name, its log, its signs of life, its peers, its own end. */
+
+/** One port through which another asks; a restart of the asker makes another Asker. */
+export interface Asker {
+  readonly id: string
+  readonly generation: number
+}
+
+/** What an actor does when its supervisor asks. */
+export interface Life {
+  /** Take no new work, finish what is held. Called once; the thread ends after it. */
+  readonly drain: () => Promise<void>
+  /** For `status`; called at each heartbeat, so cheap. */
+  readonly status?: () => { readonly work: string }
+}
+
+export interface Actor<Input> {
+  readonly id: string
+  readonly generation: number
+  readonly input: Input
+  readonly log: Log
+  readonly pulse: Pulse
+  /** To be entered around every native call: the thread is never ended inside. */
+  readonly gate: Gate
+  /** One that `asks` of the child's spec names. Its calls wait until the supervisor has wired it. */
+  peer<C extends Contract>(id: string, contract: C): Peer<C>
+  /**
+   * Answers whoever asks: each asker has handlers of its own. `closed` tells that its port has ended;
+   * always before the handlers of the same actor's next port are made.
+   */
+  serve<C extends Contract>(
+    contract: C,
+    handlersFor: (asker: Asker) => Handlers<C>,
+    options?: { readonly closed?: (asker: Asker) => void },
+  ): void
+  /** The last line of a worker: tells the supervisor that this actor is ready. */
+  live(life: Life): void
+}
+
+/**
+ * Makes this thread an actor. The first line of a worker's entry; what is thrown there before
+ * `live`, or anywhere later, ends the thread with code 1 and reaches its supervisor.
+ */
+export function actor<Input>(): Actor<Input> {
+  if (isMainThread) {
+    throw new Failure('invalid', 'an actor is started by its supervisor, not by hand', {
+      remedy: 'Run `draftsmith --help` for the commands.',
+    })
+  }
+  const birth: Birth<Input> = workerData
+  const { id, generation, input } = birth
+  const log = openLog({ ...birth.log, actor: id })
+  const pulse = new Pulse(birth.pulse)
+  const peers = new Peers()
+  const askers = new Askers()
+  const life = deferred<Life>()
+  let drained: Promise<void> | undefined
+
+  // The exception itself goes on to end the thread; its line is written before that.
+  process.on('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'the actor dies'))
+  serve(birth.control, controlContract, {
+    ready: async () => void (await life.promise),
+    wire: (wire) => peers.wire(wire),
+    serve: (wire) => askers.add(wire),
+    drain: async () => {
+      const { drain } = await life.promise
+      drained ??= drain()
+      await drained
+    },
+    exit: () => void setImmediate(() => process.exit(0)),
+  })
+
+  return {
+    id,
+    generation,
+    input,
+    log,
+    pulse,
+    gate: new Gate(pulse.gateWord),
+    peer: (to, contract) => peers.peer(to, contract),
+    serve: (contract, handlersFor, { closed = () => undefined } = {}) =>
+      askers.answer({
+        serve: (asker, port) => serve(port, contract, handlersFor(asker)),
+        closed,
+      }),
+    live: (how) => {
+      const beat = () => pulse.beat(how.status?.().work ?? '')
+      beat()
+      setInterval(beat, birth.beatMs).unref()
+      life.resolve(how)
+    },
+  }
+}
+
+interface Wirable {
+  attach(port: MessagePort, generation: number): void
+}
+
+/** Those this actor asks. A port may come before the actor names its peer, or after. */
+class Peers {
+  readonly #peers = new Map<string, Wirable>()
+  readonly #early = new Map<string, Wire>()
+
+  peer<C extends Contract>(id: string, contract: C): Peer<C> {
+    if (this.#peers.has(id)) throw new Error(`the peer was named twice. peer=${id}`)
+    const peer = new Peer(id, contract)
+    this.#peers.set(id, peer)
+    const wire = this.#early.get(id)
+    if (wire) peer.attach(wire.port, wire.generation)
+    this.#early.delete(id)
+    return peer
+  }
+
+  wire(wire: Wire): void {
+    const peer = this.#peers.get(wire.actor)
+    if (peer) peer.attach(wire.port, wire.generation)
+    else this.#early.set(wire.actor, wire)
+  }
+}
+
+interface Answering {
+  serve(asker: Asker, port: MessagePort): void
+  closed(asker: Asker): void
+}
+
+/** Those who ask this actor. A port may come before the actor serves, or after. */
+class Askers {
+  #answering: Answering | undefined
+  readonly #early: Wire[] = []
+  /** How to end an asker's port, by the asker's id. */
+  readonly #open = new Map<string, () => void>()
+
+  answer(answering: Answering): void {
+    if (this.#answering) throw new Error('an actor serves one contract')
+    this.#answering = answering
+    for (const wire of this.#early.splice(0)) this.#serve(wire, answering)
+  }
+
+  add(wire: Wire): void {
+    if (this.#answering) this.#serve(wire, this.#answering)
+    else this.#early.push(wire)
+  }
+
+  #serve({ actor: id, generation, port }: Wire, answering: Answering): void {
+    // The asker has restarted, and its old port's `close` may come after its new port.
+    this.#open.get(id)?.()
+    const asker = { id, generation }
+    const close = () => {
+      if (this.#open.get(id) !== close) return
+      this.#open.delete(id)
+      port.close()
+      answering.closed(asker)
+    }
+    this.#open.set(id, close)
+    port.on('close', close)
+    answering.serve(asker, port)
+  }
+}
