@@ -1,7 +1,7 @@
 /** Rows gathered into one Arrow record batch of the dataset's three columns. */
 import { Field, Int8, Int32, List, makeData, RecordBatch, Schema, Struct } from 'apache-arrow'
 
-/** The columns as `datasets` describes them, in dataset_info.json and in the Arrow schema's metadata. */
+/** The columns as `datasets` describes them, in dataset_info.json and in the schema's metadata. */
 export const features = {
   input_ids: { feature: { dtype: 'int32', _type: 'Value' }, _type: 'List' },
   loss_mask: { feature: { dtype: 'int8', _type: 'Value' }, _type: 'List' },

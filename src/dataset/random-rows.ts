@@ -1,4 +1,4 @@
-/** Rows of chance, for benchmarks: lengths are log-normal, as those of real conversations nearly are. */
+/** Rows of chance, for benchmarks. Lengths are log-normal, as those of conversations nearly are. */
 import { seededRandom } from '../clock.ts'
 import type { DatasetRow } from './write.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Writes a tokenized dataset as Hugging Face's `datasets.save_to_disk` lays one out: shards of Arrow
- * IPC streams, `dataset_info.json`, `state.json`. One record batch is in memory at a time.
+ * Writes a tokenized dataset as Hugging Face's `datasets.save_to_disk` lays one out: shards of
+ * Arrow IPC streams, `dataset_info.json`, `state.json`. One record batch is in memory at a time.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, rm, writeFile } from 'node:fs/promises'
@@ -36,8 +36,8 @@ export interface WrittenDataset {
 
 /**
  * Columns: `input_ids` list<int32>, `loss_mask` list<int8>, `seq_len` int32. The same rows give the
- * same bytes. `state.json` comes last: a directory without it is no dataset, so a write cut short is
- * never read as a small one.
+ * same bytes. `state.json` comes last: a directory without it is no dataset, so a write cut short
+ * is never read as a small one.
  *
  * @throws  Failure `invalid`: `rows` are not `count`, or a row's mask is not as long as its ids
  * @source  `datasets` 5.2.0, `Dataset.save_to_disk`
@@ -119,7 +119,7 @@ function takeRows(
 const shardName = (shard: number, shards: number): string =>
   `data-${String(shard).padStart(5, '0')}-of-${String(shards).padStart(5, '0')}.arrow`
 
-/** Without a newline at the end and with two spaces, as Python's `json.dump(…, indent=2)` has it. */
+/** Without a newline at the end, with two spaces, as Python's `json.dump(…, indent=2)` has it. */
 const writeJson = (dir: string, name: string, value: unknown): Promise<void> =>
   writeFile(join(dir, name), JSON.stringify(value, null, 2))
 

@@ -1,6 +1,6 @@
 /**
- * What a test wants beyond a machine with Node, and the one wording of its absence: the runner reads
- * it back, so that in CI no test skips though what it wants is there.
+ * What a test wants beyond a machine with Node, and the one wording of its absence: the runner
+ * reads it back, so that in CI no test skips though what it wants is there.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'

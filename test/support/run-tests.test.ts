@@ -31,7 +31,7 @@ import { test } from 'node:test'
 test('says nothing', (t) => { t.skip() })
 `
 
-/** A project of its own, with the compiled runner and the given compiled tests, and what it printed. */
+/** What the compiled runner prints in a project of its own, which has the given compiled tests. */
 function runProject(
   t: TestContext,
   tests: Record<string, string>,

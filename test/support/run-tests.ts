@@ -33,7 +33,7 @@ function testFiles(words: readonly string[]): string[] {
     .map((path) => join(compiled, path.replace(/\.ts$/, '.js')))
 }
 
-/** The runner's closing counts come as diagnostics of the whole run: `tests 12`, `duration_ms 3.4`. */
+/** The runner's closing counts are diagnostics of the whole run: `tests 12`, `duration_ms 3.4`. */
 const isSummary = ({ type, data }: TestEvent): boolean =>
   type === 'test:diagnostic' &&
   data.nesting === 0 &&
@@ -67,7 +67,7 @@ async function main(words: readonly string[]): Promise<void> {
   }
   await print(watched())
   reportSkips(skips)
-  // Held back so that the runner's own counts are the last that is printed, after failures and skips.
+  // Held back, so that the runner's own counts come last of all, after failures and skips.
   await print(summary)
 }
 

@@ -123,7 +123,7 @@ test('write: the schema and the two JSON files are those of save_to_disk', async
   })
 })
 
-test('write: no more shards than batches, and no row is still a shard with its schema', async (t) => {
+test('write: no more shards than batches; no rows still make one with a schema', async (t) => {
   const few = emptyDir(t)
   await writeDataset(few, { rows: countedRows(12), count: 12, shards: 8, rowsPerBatch: 10 })
   assert.deepEqual(
@@ -148,7 +148,7 @@ test('write: the same rows give the same bytes, other rows another fingerprint',
   assert.notDeepEqual((await write(1)).at(-1), (await write(2)).at(-1))
 })
 
-test('write: a row larger than the buffers so far makes them grow, and loses nothing', async (t) => {
+test('write: a row larger than the buffers makes them grow, and loses nothing', async (t) => {
   const dir = emptyDir(t)
   const rows = [3, 300_000, 5].map((length, row) => ({
     inputIds: Int32Array.from({ length }, (_, i) => i + row),
@@ -162,7 +162,7 @@ test('write: a row larger than the buffers so far makes them grow, and loses not
   )
 })
 
-test('write: rows that are not as announced are refused, and leave no dataset behind', async (t) => {
+test('write: rows that are not as announced are refused, and leave no dataset', async (t) => {
   const dir = emptyDir(t)
   writeFileSync(join(dir, 'state.json'), '{}')
   const invalid = (message: RegExp) => (error: unknown) =>

@@ -1,0 +1,145 @@
+/** Rules about how files hang together: which may import which, and that none hangs loose. */
+import {
+  type Finding,
+  findEach,
+  isTypeScript,
+  type Reference,
+  type Rule,
+  referencesOf,
+  type Source,
+} from './sources.ts'
+
+/** What each top folder may import, itself included. */
+const topFolders: Readonly<Record<string, readonly string[]>> = {
+  src: ['src'],
+  protocol: ['protocol', 'src'],
+  actors: ['actors', 'protocol', 'src'],
+  supervisors: ['supervisors', 'actors', 'protocol', 'src'],
+  test: ['test', 'supervisors', 'actors', 'protocol', 'src'],
+}
+
+/** What each folder of `src/` may import of the others; the files at its top are for all. */
+const sourceFolders: Readonly<Record<string, readonly string[]>> = {
+  tensor: [],
+  dataset: [],
+  store: [],
+  config: [],
+  'dev-s3': [],
+  safetensors: ['tensor'],
+  spool: [],
+  manifest: ['store'],
+  graph: ['tensor'],
+  autodiff: ['graph', 'tensor'],
+  optim: ['graph', 'tensor'],
+  models: ['graph', 'safetensors', 'tensor'],
+  session: ['graph', 'tensor'],
+  demo: ['dataset', 'models', 'safetensors', 'tensor'],
+}
+
+type Arrow = Reference & { readonly from: string }
+
+const importsOf = (sources: readonly Source[]): Arrow[] =>
+  sources
+    .filter(isTypeScript)
+    .flatMap((source) => referencesOf(source).map((found) => ({ ...found, from: source.path })))
+    .filter((found) => found.kind === 'import')
+
+/** A rule that looks at one import at a time, and says what is wrong with it. */
+const importRule =
+  (judge: (arrow: Arrow) => string | undefined): Rule =>
+  (sources) =>
+    importsOf(sources).flatMap((arrow): Finding[] => {
+      const message = judge(arrow)
+      return message === undefined ? [] : [{ path: arrow.from, line: arrow.line, message }]
+    })
+
+/** The first folder of a path, where it is one of the project's own. */
+const topOf = (path: string): string | undefined =>
+  path.endsWith('.ts')
+    ? Object.keys(topFolders).find((top) => path.startsWith(`${top}/`))
+    : undefined
+
+export const importArrows: Rule = importRule(({ from, target }) => {
+  const [fromTop, targetTop] = [topOf(from), topOf(target)]
+  if (fromTop === undefined || targetTop === undefined) return undefined
+  if (topFolders[fromTop]?.includes(targetTop)) return undefined
+  return `${fromTop}/ may not import ${targetTop}/ (${target}): move what is shared down the arrow`
+})
+
+/** `store` of `src/store/file.ts`; undefined for files at the top of `src/` and elsewhere. */
+const sourceFolderOf = (path: string): string | undefined =>
+  /^src\/(?<folder>[^/]+)\//.exec(path)?.groups?.folder
+
+export const sourceArrows: Rule = importRule(({ from, target }) => {
+  const [folder, other] = [sourceFolderOf(from), sourceFolderOf(target)]
+  if (folder === undefined || other === undefined || folder === other) return undefined
+  const allowed = sourceFolders[folder]
+  if (allowed === undefined)
+    return `src/${folder}/ has no row in sourceFolders: decide what it may know`
+  if (allowed.includes(other)) return undefined
+  return `src/${folder}/ may not know src/${other}/ (${target}): pass it in, or move it`
+})
+
+export const sourceKnowsNoThread: Rule = importRule(({ from, target }) =>
+  from.startsWith('src/') && ['node:worker_threads', 'comlink', 'xstate'].includes(target)
+    ? `src/ is a library and knows no thread, message or machine: ${target} belongs above it`
+    : undefined,
+)
+
+const actorOf = (path: string): string | undefined =>
+  /^actors\/(?<actor>[^/]+)\//.exec(path)?.groups?.actor
+
+export const actorsApart: Rule = importRule(({ from, target }) => {
+  const [actor, other] = [actorOf(from), actorOf(target)]
+  if (actor === undefined || other === undefined || actor === other) return undefined
+  return `actor ${actor} may not import actor ${other}: ask it through a contract in protocol/`
+})
+
+export const workersNotImported: Rule = importRule(({ from, target }) =>
+  from.startsWith('supervisors/') && /^actors\/.*\/worker\.ts$/.test(target)
+    ? `${target} runs on its own thread: name it in the child spec by URL, do not import it`
+    : undefined,
+)
+
+const isProduct = (source: Source): boolean =>
+  isTypeScript(source) && !source.path.startsWith('test/')
+
+export const channelAlone: Rule = (sources) => [
+  ...importRule(({ from, target }) =>
+    target.split('/')[0] === 'comlink' && from !== 'protocol/channel.ts'
+      ? 'comlink is confined to protocol/channel.ts: use connect() and serve()'
+      : undefined,
+  )(sources),
+  ...sources
+    .filter((source) => isProduct(source) && source.path !== 'protocol/channel.ts')
+    .flatMap((source) =>
+      findEach(source, /\bpostMessage\b/g, 'code', () => {
+        return 'only protocol/channel.ts posts messages: declare a request in a contract'
+      }),
+    ),
+]
+
+/** Entries are the compiled files that package.json names, every `main.ts`, and the tests. */
+export const noOrphans: Rule = (sources) => {
+  const modules = new Map(sources.filter(isTypeScript).map((source) => [source.path, source]))
+  const manifest = sources.find((source) => source.path === 'package.json')?.text ?? ''
+  const named = [...manifest.matchAll(/\bdist\/(?<path>[\w/-]+)\.js\b/g)]
+  const entries = named.map((match) => `${match.groups?.path}.ts`)
+  const reached = new Set<string>()
+  const toVisit = [...modules.keys()].filter(
+    (path) => entries.includes(path) || /\/main\.ts$|\.test\.ts$/.test(path),
+  )
+  for (let path = toVisit.pop(); path !== undefined; path = toVisit.pop()) {
+    const source = modules.get(path)
+    if (source === undefined || reached.has(path)) continue
+    reached.add(path)
+    toVisit.push(...referencesOf(source).map((found) => found.target))
+  }
+  return [...modules.keys()]
+    .filter((path) => !reached.has(path))
+    .map((path) => ({
+      path,
+      line: 1,
+      message: 'no entry leads here: import it, or delete it',
+    }))
+}
