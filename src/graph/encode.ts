@@ -31,11 +31,11 @@ const dataTypes: { readonly [E in ElementType]: TensorProto_DataType } = {
 }
 
 /**
- * @param locationOf  what a weights file is called beside the model; onnxruntime takes no other folder's
- * @returns           the bytes of an .onnx file, the same for the same graph
- * @source            onnx/docs/IR.md, onnx/docs/ExternalData.md
+ * @returns  the bytes of an .onnx file, the same for the same graph; weights files are expected beside
+ *           it, under their names: onnxruntime takes no other folder's
+ * @source   onnx/docs/IR.md, onnx/docs/ExternalData.md
  */
-export function encodeGraph(graph: Graph, locationOf: (path: string) => string): Uint8Array {
+export function encodeGraph(graph: Graph): Uint8Array {
   const model = create(ModelProtoSchema, {
     irVersion,
     producerName: 'draftsmith',
@@ -46,7 +46,7 @@ export function encodeGraph(graph: Graph, locationOf: (path: string) => string):
     graph: {
       name: 'draftsmith',
       input: graph.inputs.map((value) => valueInfo(value.name, value)),
-      initializer: graph.initializers.map((initializer) => tensor(initializer, locationOf)),
+      initializer: graph.initializers.map(tensor),
       node: [...graph.nodes.map(node), ...graph.outputs.map(outputNode)],
       output: graph.outputs.map(({ name, value }) => valueInfo(name, value)),
     },
@@ -64,10 +64,7 @@ function valueInfo(name: string, value: Value): MessageInitShape<typeof ValueInf
   return { name, type: { value: { case: 'tensorType', value: { elemType, shape: { dim } } } } }
 }
 
-function tensor(
-  { value, data }: Initializer,
-  locationOf: (path: string) => string,
-): MessageInitShape<typeof TensorProtoSchema> {
+function tensor({ value, data }: Initializer): MessageInitShape<typeof TensorProtoSchema> {
   const dims = value.shape.map((length) => BigInt(length))
   const facts = { name: value.name, dataType: dataTypes[value.dtype], dims }
   if (data instanceof Uint8Array) return { ...facts, rawData: Uint8Array.from(data) }
@@ -75,7 +72,7 @@ function tensor(
     ...facts,
     dataLocation: TensorProto_DataLocation.EXTERNAL,
     externalData: [
-      { key: 'location', value: locationOf(data.path) },
+      { key: 'location', value: data.name },
       { key: 'offset', value: String(data.offset) },
       { key: 'length', value: String(data.bytes) },
     ],

@@ -16,8 +16,10 @@ import {
 
 /** Bytes inside another file: a tensor of a safetensors file, where it lies. */
 export interface ExternalData {
-  /** Absolute. */
+  /** Absolute, and no symlink. */
   readonly path: string
+  /** What the file is called where it stands beside the model. */
+  readonly name: string
   /** In bytes, from the start of the file. */
   readonly offset: number
   readonly bytes: number

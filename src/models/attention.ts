@@ -1,0 +1,115 @@
+/**
+ * Causal grouped-query attention with rotary positions, as onnxruntime's `GroupQueryAttention`: linear
+ * memory in the number of tokens where a score matrix for each head would be quadratic.
+ */
+import type { Graph } from '../graph/graph.ts'
+import type { Value } from '../graph/ops.ts'
+import type { Llama3Scaling, TargetConfig } from './config.ts'
+
+/** What all layers of one run share. */
+export interface Positions {
+  /** float32 [tokens, headDim / 2]. */
+  readonly cos: Value
+  readonly sin: Value
+  /** int32 [batch], and int32: every row is as long as the batch is wide. */
+  readonly lastPosition: Value
+  readonly tokens: Value
+}
+
+/**
+ * Tables for positions 0 … tokens − 1 of every row. Rows are padded on the right, if at all, and
+ * causal attention never looks there: so padding needs no mask.
+ *
+ * @param ids  int64 [batch, tokens]
+ */
+export function positions(graph: Graph, ids: Value, config: TargetConfig): Positions {
+  const length = graph.node('tokens:shape', 'Shape', [ids], { start: 1, end: 2 })
+  const tokens = graph.node('tokens', 'Squeeze', [length], {})
+  const range = graph.node('positions', 'Range', [graph.integers(0), tokens, graph.integers(1)], {})
+  // [tokens] → [tokens, 1] ⊙ [headDim / 2] → [tokens, headDim / 2]
+  const column = graph.node(
+    'positions:column',
+    'Reshape',
+    [graph.cast('positions:f32', range, 'F32'), graph.integers([-1, 1])],
+    {},
+  )
+  const speeds = rotarySpeeds(config)
+  const angles = graph.node(
+    'angles',
+    'Mul',
+    [column, graph.floats('rotary_speeds', [speeds.length], speeds)],
+    {},
+  )
+  const tokens32 = graph.cast('tokens:i32', tokens, 'I32')
+  const last = graph.node('tokens:last', 'Sub', [tokens32, graph.integers(1, 'I32')], {})
+  const rows = graph.node('batch:shape', 'Shape', [ids], { start: 0, end: 1 })
+  return {
+    cos: graph.node('cos', 'Cos', [angles], {}),
+    sin: graph.node('sin', 'Sin', [angles], {}),
+    lastPosition: graph.node('last_position', 'Expand', [last, rows], {}),
+    tokens: tokens32,
+  }
+}
+
+/**
+ * Radians a token for each pair of a head's entries: θ^(−2j / headDim), some slowed by Llama 3's rule.
+ *
+ * @returns  float32 [headDim / 2]
+ * @source   transformers `modeling_rope_utils.py`, `_compute_llama3_parameters`
+ */
+export function rotarySpeeds({ headDim, rope }: TargetConfig): Float32Array {
+  return Float32Array.from({ length: headDim / 2 }, (_, j) => {
+    const speed = rope.theta ** ((-2 * j) / headDim)
+    return rope.scaling ? slowed(speed, rope.scaling) : speed
+  })
+}
+
+function slowed(speed: number, scaling: Llama3Scaling): number {
+  const { factor, lowFreqFactor, highFreqFactor, originalMaxPositions } = scaling
+  const wavelength = (2 * Math.PI) / speed
+  if (wavelength < originalMaxPositions / highFreqFactor) return speed
+  if (wavelength > originalMaxPositions / lowFreqFactor) return speed / factor
+  const blend =
+    (originalMaxPositions / wavelength - lowFreqFactor) / (highFreqFactor - lowFreqFactor)
+  return ((1 - blend) * speed) / factor + blend * speed
+}
+
+/**
+ * softmax(q kᵀ / √headDim, causal) v, after turning q and k by their position (half-split layout).
+ * Query head h reads key head ⌊h · kvHeads / heads⌋.
+ *
+ * @param heads  query float32 [batch, tokens, heads · headDim]; key and value [batch, tokens, kvHeads · headDim]
+ * @returns      float32, the shape of the query
+ * @source       onnxruntime `ContribOperators.md`, `com.microsoft.GroupQueryAttention`
+ */
+export function attention(
+  graph: Graph,
+  name: string,
+  heads: { readonly query: Value; readonly key: Value; readonly value: Value },
+  at: Positions,
+  { heads: queryHeads, kvHeads, headDim }: TargetConfig,
+): Value {
+  // Its outputs for a key-value cache go unused and are asked for all the same: only with them does
+  // onnxruntime take the path on the CPU that goes without a score matrix.
+  return graph.node(
+    name,
+    'GroupQueryAttention',
+    [
+      heads.query,
+      heads.key,
+      heads.value,
+      undefined,
+      undefined,
+      at.lastPosition,
+      at.tokens,
+      at.cos,
+      at.sin,
+    ],
+    {
+      num_heads: queryHeads,
+      kv_num_heads: kvHeads,
+      do_rotary: 1,
+      scale: { float: 1 / Math.sqrt(headDim) },
+    },
+  )
+}

@@ -1,0 +1,196 @@
+/**
+ * A target's config.json, as transformers 4 and 5 write it, checked and made plain. A setting that
+ * would change the numbers and is not built is refused by name; it is never ignored.
+ */
+import { z } from 'zod'
+import { Failure } from '../failure.ts'
+
+/** The classes that can be built, and what each is at heart. */
+const families = {
+  LlamaForCausalLM: 'llama',
+  Qwen2ForCausalLM: 'qwen2',
+  Qwen3ForCausalLM: 'qwen3',
+} as const
+
+export type Family = (typeof families)[keyof typeof families]
+type Architecture = keyof typeof families
+
+const isSupported = (name: string | undefined): name is Architecture =>
+  name !== undefined && Object.hasOwn(families, name)
+
+/** Llama 3's stretching of slow rotations. */
+export interface Llama3Scaling {
+  readonly factor: number
+  readonly lowFreqFactor: number
+  readonly highFreqFactor: number
+  /** In tokens. */
+  readonly originalMaxPositions: number
+}
+
+export interface TargetConfig {
+  readonly architecture: string
+  readonly family: Family
+  readonly layers: number
+  readonly hiddenSize: number
+  readonly intermediateSize: number
+  readonly vocabSize: number
+  readonly heads: number
+  readonly kvHeads: number
+  readonly headDim: number
+  readonly rmsNormEps: number
+  readonly rope: { readonly theta: number; readonly scaling?: Llama3Scaling }
+}
+
+const size = z.int().positive()
+const ropeSchema = z.object({
+  rope_type: z.string().optional(),
+  /** transformers before 4.43. */
+  type: z.string().optional(),
+  rope_theta: z.number().positive().optional(),
+  partial_rotary_factor: z.number().optional(),
+  factor: z.number().positive().optional(),
+  low_freq_factor: z.number().positive().optional(),
+  high_freq_factor: z.number().positive().optional(),
+  original_max_position_embeddings: size.optional(),
+})
+
+/** Defaults are those of the configuration classes in transformers, for keys it leaves out. */
+const configSchema = z.object({
+  num_hidden_layers: size,
+  hidden_size: size,
+  intermediate_size: size,
+  vocab_size: size,
+  num_attention_heads: size,
+  num_key_value_heads: size.nullish(),
+  head_dim: size.nullish(),
+  rms_norm_eps: z.number().positive().default(1e-6),
+  hidden_act: z.string().default('silu'),
+  rope_theta: z.number().positive().nullish(),
+  rope_scaling: ropeSchema.nullish(),
+  rope_parameters: ropeSchema.nullish(),
+  partial_rotary_factor: z.number().nullish(),
+  attention_bias: z.boolean().nullish(),
+  mlp_bias: z.boolean().nullish(),
+  use_sliding_window: z.boolean().nullish(),
+  sliding_window: z.int().nullish(),
+  max_window_layers: z.int().nullish(),
+  layer_types: z.array(z.string()).nullish(),
+  quantization_config: z.unknown().optional(),
+})
+
+type Raw = z.infer<typeof configSchema>
+
+/**
+ * @param json  the parsed file
+ * @param path  for messages
+ * @throws      Failure `invalid`: an architecture or a setting that is not supported, a field that is
+ *              missing or of the wrong kind
+ */
+export function parseTargetConfig(json: unknown, path: string): TargetConfig {
+  const architecture = architectureOf(json, path)
+  const parsed = configSchema.safeParse(json)
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+    throw new Failure('invalid', `target config is malformed. file=${path}, ${faults.join('; ')}`)
+  }
+  const raw = parsed.data
+  refuseUnsupported(raw, { architecture, path })
+  const heads = raw.num_attention_heads
+  const headDim = raw.head_dim ?? raw.hidden_size / heads
+  const kvHeads = raw.num_key_value_heads ?? heads
+  if (!Number.isInteger(headDim) || headDim % 2 !== 0 || heads % kvHeads !== 0) {
+    throw new Failure(
+      'invalid',
+      `heads do not fit together. file=${path}, hidden_size=${raw.hidden_size}, num_attention_heads=${heads}, num_key_value_heads=${kvHeads}, head_dim=${headDim}`,
+    )
+  }
+  return {
+    architecture,
+    family: families[architecture],
+    layers: raw.num_hidden_layers,
+    hiddenSize: raw.hidden_size,
+    intermediateSize: raw.intermediate_size,
+    vocabSize: raw.vocab_size,
+    heads,
+    kvHeads,
+    headDim,
+    rmsNormEps: raw.rms_norm_eps,
+    rope: ropeOf(raw, path),
+  }
+}
+
+function architectureOf(json: unknown, path: string): Architecture {
+  const named = z
+    .object({ architectures: z.array(z.string()).nullish(), model_type: z.string().nullish() })
+    .safeParse(json)
+  const name = named.data?.architectures?.[0]
+  if (isSupported(name)) return name
+  const found = name ?? named.data?.model_type ?? 'none named'
+  throw new Failure(
+    'invalid',
+    `architecture is not supported. file=${path}, want=one of ${Object.keys(families).join(', ')}, found=${found}`,
+    { remedy: 'Set target.path to a checkpoint of a supported architecture.' },
+  )
+}
+
+/** Every setting that asks for something not built, each with the value found. */
+function refuseUnsupported(
+  raw: Raw,
+  { architecture, path }: { readonly architecture: Architecture; readonly path: string },
+): void {
+  const rope = raw.rope_parameters ?? raw.rope_scaling ?? {}
+  const rotaryPart = raw.partial_rotary_factor ?? rope.partial_rotary_factor ?? 1
+  const other = raw.layer_types?.find((type) => !/^(full|sliding)_attention$/.test(type))
+  const unsupported = {
+    hidden_act: raw.hidden_act === 'silu' ? undefined : raw.hidden_act,
+    rope_type: ['default', 'llama3'].includes(ropeType(raw)) ? undefined : ropeType(raw),
+    partial_rotary_factor: rotaryPart === 1 ? undefined : rotaryPart,
+    // Llama and Qwen3 can have biases and no published checkpoint does; Qwen2 always has its own.
+    attention_bias: raw.attention_bias ? true : undefined,
+    mlp_bias: raw.mlp_bias ? true : undefined,
+    sliding_window: slides(raw, architecture) ? raw.sliding_window : undefined,
+    layer_types: other,
+    quantization_config: raw.quantization_config == null ? undefined : 'present',
+  }
+  const found = Object.entries(unsupported).filter(([, value]) => value !== undefined)
+  if (found.length === 0) return
+  const named = found.map(([key, value]) => `${key}=${value}`).join(', ')
+  throw new Failure(
+    'invalid',
+    `target uses what is not supported. file=${path}, architecture=${architecture}, ${named}`,
+    { remedy: 'Use a checkpoint without it: quantized weights, for one, as they were before.' },
+  )
+}
+
+/** Whether any layer looks back through a window: the key is there in models that never use it. */
+function slides(raw: Raw, architecture: Architecture): boolean {
+  if (raw.layer_types) return raw.layer_types.includes('sliding_attention')
+  if (architecture === 'LlamaForCausalLM' || raw.sliding_window == null) return false
+  // Which layers slide in files without layer_types: the Qwen classes' rule, with their default of 28.
+  return raw.use_sliding_window === true && raw.num_hidden_layers > (raw.max_window_layers ?? 28)
+}
+
+const ropeType = (raw: Raw): string => {
+  const rope = raw.rope_parameters ?? raw.rope_scaling
+  return rope?.rope_type ?? rope?.type ?? 'default'
+}
+
+function ropeOf(raw: Raw, path: string): TargetConfig['rope'] {
+  const rope = raw.rope_parameters ?? raw.rope_scaling
+  const theta = rope?.rope_theta ?? raw.rope_theta ?? 10_000
+  if (!rope || ropeType(raw) === 'default') return { theta }
+  const { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } = rope
+  if (!factor || !low_freq_factor || !high_freq_factor || !original_max_position_embeddings) {
+    throw new Failure(
+      'invalid',
+      `llama3 rope scaling is incomplete. file=${path}, want=factor, low_freq_factor, high_freq_factor, original_max_position_embeddings, found=${Object.keys(rope).join(', ')}`,
+    )
+  }
+  const scaling: Llama3Scaling = {
+    factor,
+    lowFreqFactor: low_freq_factor,
+    highFreqFactor: high_freq_factor,
+    originalMaxPositions: original_max_position_embeddings,
+  }
+  return { theta, scaling }
+}

@@ -1,0 +1,72 @@
+/** Checkpoint names → values of a graph, shapes checked, widened to the type that is computed in. */
+import { Failure } from '../failure.ts'
+import type { Graph } from '../graph/graph.ts'
+import type { ElementType, Value } from '../graph/ops.ts'
+import type { Weights } from './weights.ts'
+
+const storedTypes: Readonly<Record<string, ElementType | undefined>> = {
+  F32: 'F32',
+  F16: 'F16',
+  BF16: 'BF16',
+}
+
+/** The parameters under one prefix of the checkpoint's names: `model.layers.3.self_attn`. */
+export class Parameters {
+  readonly graph: Graph
+  readonly prefix: string
+  readonly #weights: Weights
+
+  constructor(graph: Graph, weights: Weights, prefix: string) {
+    this.graph = graph
+    this.#weights = weights
+    this.prefix = prefix
+  }
+
+  within(name: string): Parameters {
+    return new Parameters(this.graph, this.#weights, this.name(name))
+  }
+
+  /** The name in full: of a parameter, and of the node that computes with it. */
+  name(local: string): string {
+    return `${this.prefix}.${local}`
+  }
+
+  /**
+   * The parameter as float32.
+   *
+   * @throws  Failure `invalid`: it is not in the checkpoint, or has another shape or an unfit type
+   */
+  get(local: string, shape: readonly number[]): Value {
+    const stored = this.stored(local, shape)
+    return this.graph.cast(`${stored.name}:f32`, stored, 'F32')
+  }
+
+  /** The parameter in the type it is stored in. */
+  stored(local: string, shape: readonly number[]): Value {
+    const name = this.name(local)
+    const weight = this.#weights.tensors.get(name)
+    if (!weight) {
+      throw new Failure(
+        'invalid',
+        `a tensor is missing from the checkpoint. dir=${this.#weights.dir}, tensor=${name}, want=[${shape.join(', ')}]`,
+        { remedy: 'Download the checkpoint again; config.json and weights must belong together.' },
+      )
+    }
+    const dtype = storedTypes[weight.dtype]
+    const fits =
+      weight.shape.length === shape.length && weight.shape.every((dim, i) => dim === shape[i])
+    if (!dtype || !fits) {
+      throw new Failure(
+        'invalid',
+        `a tensor does not fit the config. file=${weight.file.path}, tensor=${name}, want=F32, F16 or BF16 [${shape.join(', ')}], found=${weight.dtype} [${weight.shape.join(', ')}]`,
+        { remedy: 'config.json and weights must belong together; quantized weights are not read.' },
+      )
+    }
+    const { start, end, file } = weight
+    return this.graph.external(
+      name,
+      { dtype, shape },
+      { path: file.path, name: file.name, offset: start, bytes: end - start },
+    )
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * A model's folder: the graph as model.onnx beside its weights, which are hard links to the real
+ * files, since onnxruntime refuses absolute, parent and symlinked paths. Any number of threads and
+ * processes may prepare one folder at once, with the same graph.
+ */
+import { randomBytes } from 'node:crypto'
+import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '../failure.ts'
+import { encodeGraph } from '../graph/encode.ts'
+import type { Graph } from '../graph/graph.ts'
+
+/** A weights file that cannot be linked, since it lies on another filesystem. */
+export interface Copied {
+  readonly path: string
+  readonly bytes: number
+}
+
+/**
+ * @param dir       made where it is not there
+ * @param onCopy    told before a file is copied, which takes its size on disk
+ * @returns         the path of model.onnx, whole and with its weights in place
+ * @throws          Failure `invalid`: the folder cannot be made or written
+ */
+export async function prepareModel(
+  graph: Graph,
+  dir: string,
+  onCopy: (copied: Copied) => void,
+): Promise<string> {
+  const files = new Map<string, string>()
+  for (const { data } of graph.initializers) {
+    if (!(data instanceof Uint8Array)) files.set(data.name, data.path)
+  }
+  try {
+    await mkdir(dir, { recursive: true })
+    for (const [name, path] of files) await placeWeights(path, join(dir, name), onCopy)
+    const model = join(dir, 'model.onnx')
+    await placeModel(encodeGraph(graph), model)
+    return model
+  } catch (cause) {
+    throw new Failure('invalid', `model cannot be laid out for onnxruntime. dir=${dir}`, {
+      remedy: 'See that the work folder can be written and has room for the weights.',
+      cause,
+    })
+  }
+}
+
+async function placeWeights(
+  source: string,
+  path: string,
+  onCopy: (copied: Copied) => void,
+): Promise<void> {
+  const want = await stat(source)
+  const found = await statIfThere(path)
+  // A copy is taken for the same by size and time: hashing it would cost as much as making it.
+  const same =
+    found &&
+    ((found.ino === want.ino && found.dev === want.dev) ||
+      (found.dev !== want.dev && found.size === want.size && found.mtimeMs >= want.mtimeMs))
+  if (same) return
+  await replace(path, async (temporary) => {
+    try {
+      await link(source, temporary)
+    } catch (error) {
+      if (!isCode(error, 'EXDEV')) throw error
+      onCopy({ path: source, bytes: want.size })
+      await copyFile(source, temporary)
+    }
+  })
+}
+
+async function placeModel(bytes: Uint8Array, path: string): Promise<void> {
+  const found = (await statIfThere(path)) && (await readFile(path))
+  if (found?.equals(bytes)) return
+  await replace(path, (temporary) => writeFile(temporary, bytes))
+}
+
+/** Whoever looks sees the old file or the new one, whole; the last of several writers stays. */
+async function replace(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    await make(temporary)
+    await rename(temporary, path)
+  } finally {
+    // Also where the rename was told to replace a link by another to the same file: it then leaves both.
+    await rm(temporary, { force: true })
+  }
+}
+
+async function statIfThere(path: string) {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code

@@ -1,0 +1,113 @@
+/**
+ * Running a graph with onnxruntime: feeds in, results out. Every native call goes through a gate, so
+ * that the thread can be ended safely. Knows nothing of what the graph computes.
+ */
+import type { InferenceSession, Tensor } from 'onnxruntime-node'
+import { Failure } from '../failure.ts'
+import { Gate } from './gate.ts'
+import { providerOf, providerUnavailable } from './provider.ts'
+
+/** What goes in or comes out, row-major; a graph gives 16-bit floats as their bits, in U16. */
+export type Feed =
+  | { readonly dtype: 'I64'; readonly shape: readonly number[]; readonly data: BigInt64Array }
+  | { readonly dtype: 'F32'; readonly shape: readonly number[]; readonly data: Float32Array }
+  | { readonly dtype: 'U16'; readonly shape: readonly number[]; readonly data: Uint16Array }
+
+export interface SessionOptions {
+  /** `cpu`, `cuda` or `cuda:N`. */
+  readonly device: string
+  /** How many compute, the calling one among them. */
+  readonly threads: number
+  /** Of the thread that calls. Left out where nobody would end it. */
+  readonly gate?: Gate
+}
+
+export interface Session {
+  readonly inputs: readonly string[]
+  readonly outputs: readonly string[]
+  /**
+   * Blocks its thread while the model runs.
+   *
+   * @returns  every output by name, each in a buffer of its own, which may be transferred
+   * @throws   Failure `invalid`: onnxruntime refuses the feeds, or has no memory for them
+   */
+  run(feeds: Readonly<Record<string, Feed>>): Promise<Readonly<Record<string, Feed>>>
+  release(): Promise<void>
+}
+
+type Ort = typeof import('onnxruntime-node')
+
+/**
+ * @param modelPath  an .onnx file beside its weights
+ * @throws           Failure `invalid`: no such device, its provider is not installed, or the model
+ *                   does not load
+ */
+export async function openSession(modelPath: string, options: SessionOptions): Promise<Session> {
+  providerOf(options.device)
+  const gate = options.gate ?? new Gate(Gate.memory())
+  // Imported here, not above: loading the library is native code too, and whoever computes nothing
+  // does without its 60 MB.
+  const ort = await gate.through(() => import('onnxruntime-node'))
+  const session = await gate.through(() => create(ort, modelPath, options))
+  return {
+    inputs: session.inputNames,
+    outputs: session.outputNames,
+    run: (feeds) => gate.through(() => run(ort, session, feeds)),
+    release: () => gate.through(() => session.release()),
+  }
+}
+
+async function create(
+  ort: Ort,
+  modelPath: string,
+  { device, threads }: SessionOptions,
+): Promise<InferenceSession> {
+  try {
+    return await ort.InferenceSession.create(modelPath, {
+      executionProviders: [providerOf(device)],
+      intraOpNumThreads: threads,
+      interOpNumThreads: 1,
+      graphOptimizationLevel: 'all',
+      // Remembers one layout for each shape it has seen, and batches come in hundreds of shapes.
+      enableMemPattern: false,
+      // Errors and worse: what goes wrong is thrown as well, and told with its cause.
+      logSeverityLevel: 3,
+      // Threads that wait by spinning take the cores from the actors beside them.
+      extra: { session: { intra_op: { allow_spinning: '0' } } },
+    })
+  } catch (cause) {
+    if (device !== 'cpu') throw providerUnavailable(device, cause)
+    throw new Failure('invalid', `model does not load. model=${modelPath}`, { cause })
+  }
+}
+
+async function run(
+  ort: Ort,
+  session: InferenceSession,
+  feeds: Readonly<Record<string, Feed>>,
+): Promise<Readonly<Record<string, Feed>>> {
+  const given = Object.entries(feeds).map(([name, feed]) => [name, tensorOf(ort, feed)] as const)
+  let results: InferenceSession.ReturnType
+  try {
+    results = await session.run(Object.fromEntries(given))
+  } catch (cause) {
+    const shapes = Object.entries(feeds).map(([name, feed]) => `${name}[${feed.shape}]`)
+    throw new Failure('invalid', `model does not run. feeds=${shapes.join(', ')}`, { cause })
+  }
+  return Object.fromEntries(
+    Object.entries(results).map(([name, result]) => [name, feedOf(name, result)]),
+  )
+}
+
+function tensorOf(ort: Ort, { dtype, shape, data }: Feed): Tensor {
+  if (dtype === 'I64') return new ort.Tensor('int64', data, shape)
+  if (dtype === 'F32') return new ort.Tensor('float32', data, shape)
+  return new ort.Tensor('uint16', data, shape)
+}
+
+function feedOf(name: string, { data, dims: shape }: Tensor): Feed {
+  if (data instanceof BigInt64Array) return { dtype: 'I64', shape, data }
+  if (data instanceof Float32Array) return { dtype: 'F32', shape, data }
+  if (data instanceof Uint16Array) return { dtype: 'U16', shape, data }
+  throw new Failure('invalid', `output of a type that is not read. output=${name}`)
+}
