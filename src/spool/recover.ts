@@ -1,0 +1,103 @@
+/** What a crash left in the spool: whole files are kept, everything half-written goes. */
+import { type FileHandle, open } from 'node:fs/promises'
+import { crc32 } from 'node:zlib'
+import { diskFailure, errorCode } from './disk-failure.ts'
+import { type SpooledSample, spoolName } from './name.ts'
+import type { Spool } from './spool.ts'
+
+const readers = 4
+const readBytes = 1 << 20
+
+export interface Recovered {
+  /** Proved by length and checksum. */
+  readonly good: readonly SpooledSample[]
+  /** Names of files that were not what they said; deleted. */
+  readonly torn: readonly string[]
+  /** Temporary files; deleted. */
+  readonly temps: readonly string[]
+  /** Left alone. */
+  readonly foreign: readonly string[]
+}
+
+export interface RecoverProgress {
+  readonly checked: number
+  readonly files: number
+  readonly bytes: number
+}
+
+/**
+ * Reads every spooled file once, in bounded memory. Call it before anything writes to the spool:
+ * temporary files of a live writer would be taken for a dead one's.
+ *
+ * @throws Failure `invalid`: the folder or a file cannot be read
+ */
+export async function recoverSpool(
+  spool: Spool,
+  options: { readonly onProgress?: (progress: RecoverProgress) => void } = {},
+): Promise<Recovered> {
+  const { samples, temps, foreign } = await spool.list()
+  for (const name of temps) await spool.discard(name)
+  const good: SpooledSample[] = []
+  const torn: string[] = []
+  let [checked, bytes] = [0, 0]
+  const queue = samples.values()
+  const reader = async () => {
+    const buffer = new Uint8Array(readBytes)
+    for (const sample of queue) {
+      const state = await inspect(spool.path(sample), sample, buffer)
+      if (state === 'whole') good.push(sample)
+      if (state === 'torn') torn.push(await discardTorn(spool, sample))
+      bytes += sample.bytes
+      options.onProgress?.({ checked: ++checked, files: samples.length, bytes })
+    }
+  }
+  await Promise.all(Array.from({ length: readers }, reader))
+  return { good, torn, temps, foreign }
+}
+
+/**
+ * Whether a file is what its name says.
+ *
+ * @param buffer   scratch; its length is what is read at once
+ */
+export async function inspect(
+  path: string,
+  sample: SpooledSample,
+  buffer: Uint8Array,
+): Promise<'whole' | 'torn' | 'gone'> {
+  try {
+    const file = await open(path)
+    try {
+      return (await proves(file, sample, buffer)) ? 'whole' : 'torn'
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return 'gone'
+    // The disk lost it: it is computed again, like any other file that cannot be read back.
+    if (errorCode(error) === 'EIO') return 'torn'
+    throw diskFailure(error, 'spooled sample cannot be read', path)
+  }
+}
+
+async function proves(
+  file: FileHandle,
+  sample: SpooledSample,
+  buffer: Uint8Array,
+): Promise<boolean> {
+  if ((await file.stat()).size !== sample.bytes) return false
+  let [crc, read] = [0, 0]
+  while (read < sample.bytes) {
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, read)
+    if (bytesRead === 0) return false
+    crc = crc32(buffer.subarray(0, bytesRead), crc)
+    read += bytesRead
+  }
+  return crc === sample.crc32
+}
+
+async function discardTorn(spool: Spool, sample: SpooledSample): Promise<string> {
+  const name = spoolName(sample)
+  await spool.discard(name)
+  return name
+}

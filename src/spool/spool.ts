@@ -1,0 +1,142 @@
+/**
+ * The spool: a folder of finished samples that wait to be stored. It outlives every actor; several may
+ * write to it at once. How many bytes it may hold is its user's account, not its own.
+ */
+import { randomBytes } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { probe } from '../probe.ts'
+import { diskFailure } from './disk-failure.ts'
+import { isTempName, parseSpoolName, type SpooledSample, spoolName, tempName } from './name.ts'
+
+/** A sample file before it is one: its pieces, and what its name will say of them. */
+export interface FinishedSample extends SpooledSample {
+  /** The whole file, in order; `bytes` together. */
+  readonly parts: readonly Uint8Array[]
+}
+
+export interface SpoolListing {
+  readonly samples: readonly SpooledSample[]
+  /** Written by a start that ended in mid-file, or being written now. */
+  readonly temps: readonly string[]
+  /** Names that this project does not give; they are left alone. */
+  readonly foreign: readonly string[]
+}
+
+export interface Spool {
+  readonly dir: string
+  /**
+   * Writes the file under a temporary name, then renames it: whoever finds it finds all of it. It is
+   * not synced: after a crash of the machine the length and checksum in the name tell a whole file
+   * from a torn one, which costs less than a sync a sample.
+   *
+   * @throws Failure `unavailable`: the disk is full; `invalid`: the folder cannot be written
+   */
+  add(sample: FinishedSample): Promise<SpooledSample>
+  path(sample: SpooledSample): string
+  /** No error where it is gone. */
+  remove(sample: SpooledSample): Promise<void>
+  /** Removes a file that `list` named, whatever it is. */
+  discard(name: string): Promise<void>
+  list(): Promise<SpoolListing>
+}
+
+/** @throws Failure `invalid`: the folder cannot be made */
+export async function openSpool(dir: string): Promise<Spool> {
+  await attempt('spool cannot be made', dir, () => mkdir(dir, { recursive: true }))
+  const discard = (name: string): Promise<void> => {
+    const path = join(dir, name)
+    return attempt('file not removed', path, () => rm(path, { force: true }))
+  }
+  return {
+    dir,
+    add: (sample) => add(dir, sample),
+    path: (sample) => join(dir, spoolName(sample)),
+    remove: (sample) => discard(spoolName(sample)),
+    discard,
+    list: () => list(dir),
+  }
+}
+
+/** Bytes that an unprivileged process may still write to the disk that holds `dir`. */
+export const freeBytes = (dir: string): Promise<number> =>
+  attempt('free room not known', dir, async () => {
+    const { bavail, bsize } = await statfs(dir)
+    return bavail * bsize
+  })
+
+async function add(dir: string, { parts, ...sample }: FinishedSample): Promise<SpooledSample> {
+  const found = parts.reduce((sum, part) => sum + part.length, 0)
+  if (found !== sample.bytes) {
+    throw new RangeError(`parts are not the file. want=${sample.bytes}, found=${found}`)
+  }
+  const name = spoolName(sample)
+  const path = join(dir, name)
+  const temp = join(dir, tempName(name, randomBytes(8).toString('hex')))
+  await attempt('sample not written', path, async () => {
+    try {
+      await write(temp, parts)
+      probe('spool.before-rename')
+      await rename(temp, path)
+    } catch (error) {
+      await rm(temp, { force: true })
+      throw error
+    }
+  })
+  probe('spool.renamed')
+  return sample
+}
+
+async function write(path: string, parts: readonly Uint8Array[]): Promise<void> {
+  const file = await open(path, 'wx')
+  try {
+    await writeAll(file, parts)
+  } finally {
+    await file.close()
+  }
+}
+
+/** The system may take fewer bytes than it was given, as it does beyond 2 GiB. */
+export async function writeAll(
+  file: Pick<FileHandle, 'writev'>,
+  parts: readonly Uint8Array[],
+): Promise<void> {
+  let left = parts.filter((part) => part.length > 0)
+  while (left.length > 0) {
+    const { bytesWritten } = await file.writev(left)
+    left = after(left, bytesWritten)
+  }
+}
+
+function after(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  let skip = bytes
+  const left: Uint8Array[] = []
+  for (const part of parts) {
+    if (skip < part.length) left.push(part.subarray(skip))
+    skip = Math.max(0, skip - part.length)
+  }
+  return left
+}
+
+async function list(dir: string): Promise<SpoolListing> {
+  const names = await attempt('spool cannot be read', dir, () => readdir(dir))
+  const samples: SpooledSample[] = []
+  const temps: string[] = []
+  const foreign: string[] = []
+  for (const name of names) {
+    const sample = parseSpoolName(name)
+    if (sample) samples.push(sample)
+    else if (isTempName(name)) temps.push(name)
+    else foreign.push(name)
+  }
+  return { samples, temps, foreign }
+}
+
+async function attempt<T>(what: string, path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw diskFailure(error, what, path)
+  }
+}
