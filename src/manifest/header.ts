@@ -1,0 +1,85 @@
+/** What a manifest file says of itself, in its Arrow schema's metadata, checked before its entries. */
+import { crc32 } from 'node:zlib'
+import { z } from 'zod'
+import { Failure } from '../failure.ts'
+import { crcText } from './key.ts'
+import { isWriterId } from './names.ts'
+
+export const headerKey = 'draftsmith.manifest'
+export const headerCrcKey = 'draftsmith.manifest.crc32'
+export const formatVersion = 1
+
+const writerId = z.string().refine(isWriterId, 'not a writer id')
+const heads = z.record(writerId, z.int().positive()).transform((o) => new Map(Object.entries(o)))
+const common = {
+  format: z.literal(formatVersion),
+  /** Of the whole file. */
+  entries: z.int().nonnegative(),
+  /** The record batches in their order: bytes of each, framing and all, and their CRC-32. */
+  batches: z.array(z.tuple([z.int().positive(), z.int().nonnegative()])),
+}
+
+const headerSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    ...common,
+    kind: z.literal('segment'),
+    writer: writerId,
+    seq: z.int().nonnegative(),
+    /** What the writer had read when it began: a later loss of that is noticed. Empty after its first. */
+    seen: heads,
+  }),
+  z.strictObject({
+    ...common,
+    kind: z.literal('snapshot'),
+    id: writerId,
+    /** The segments whose entries are in here, which alone may be removed. */
+    covers: heads,
+  }),
+])
+
+export type Header = z.output<typeof headerSchema>
+export type HeaderFacts =
+  | Omit<Extract<Header, { kind: 'segment' }>, 'format' | 'entries' | 'batches'>
+  | Omit<Extract<Header, { kind: 'snapshot' }>, 'format' | 'entries' | 'batches'>
+
+/** The header as schema metadata, with its own checksum. */
+export function headerMetadata(header: Header): Map<string, string> {
+  const text = JSON.stringify(header, (_, value: unknown) =>
+    value instanceof Map ? Object.fromEntries(value) : value,
+  )
+  return new Map([
+    [headerKey, text],
+    [headerCrcKey, crcText(crc32(text))],
+  ])
+}
+
+/**
+ * @param name   of the file, for the message
+ * @throws       Failure `corrupt`: damaged; `invalid`: written by another version
+ */
+export function parseHeader(metadata: ReadonlyMap<string, string>, name: string): Header {
+  const text = metadata.get(headerKey)
+  if (text === undefined) throw damaged(name, `no ${headerKey} in its schema's metadata`)
+  const found = crcText(crc32(text))
+  const want = metadata.get(headerCrcKey)
+  if (found !== want) throw damaged(name, `header checksum: want=${want}, found=${found}`)
+  const json: unknown = JSON.parse(text)
+  const { format } = z.looseObject({ format: z.int() }).parse(json)
+  if (format !== formatVersion) {
+    throw new Failure(
+      'invalid',
+      `manifest of another format. key=${name}, want=${formatVersion}, found=${format}`,
+      { remedy: 'Use the version of draftsmith that wrote it, or a later one.' },
+    )
+  }
+  return headerSchema.parse(json)
+}
+
+/** A file of the manifest that must not be read past: what it named would be forgotten in silence. */
+export const damaged = (name: string, fact: string, cause?: unknown): Failure =>
+  new Failure('corrupt', `manifest file is damaged. key=${name}, ${fact}`, {
+    remedy:
+      'Restore this object (from a version or a copy). Or remove everything under manifest/, ' +
+      'knowingly: then every sample is extracted again.',
+    cause,
+  })
