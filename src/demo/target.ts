@@ -1,0 +1,17 @@
+/** The demo's target: a Qwen3 of random weights, small enough to be made in a blink, ten layers deep. */
+import { writeRandomTarget } from '../models/random-target.ts'
+import { demoVocab } from './dataset.ts'
+
+/** Writes the same bytes every time, under 2 MB; the bytes of model.safetensors. */
+export const writeDemoTarget = (dir: string): Promise<number> =>
+  writeRandomTarget(dir, {
+    layers: 10,
+    hiddenSize: 96,
+    intermediateSize: 192,
+    vocabSize: demoVocab,
+    heads: 4,
+    kvHeads: 2,
+    headDim: 24,
+    dtype: 'BF16',
+    seed: 1,
+  })
