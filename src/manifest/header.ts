@@ -2,6 +2,7 @@
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { Failure } from '../failure.ts'
+import type { Heads } from './heads.ts'
 import { crcText } from './key.ts'
 import { isWriterId } from './names.ts'
 
@@ -10,7 +11,9 @@ export const headerCrcKey = 'draftsmith.manifest.crc32'
 export const formatVersion = 1
 
 const writerId = z.string().refine(isWriterId, 'not a writer id')
-const heads = z.record(writerId, z.int().positive()).transform((o) => new Map(Object.entries(o)))
+const heads = z
+  .record(writerId, z.int().positive())
+  .transform((counts): Heads => new Map(Object.entries(counts)))
 const common = {
   format: z.literal(formatVersion),
   /** Of the whole file. */

@@ -1,0 +1,76 @@
+/** Many segments → one snapshot; then, after a grace, the segments it covers are removed. */
+import { crc32 } from 'node:zlib'
+import type { Clock, Random } from '../clock.ts'
+import { probe } from '../probe.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { covers, type Heads, includes, raise } from './heads.ts'
+import { newWriterId, snapshotKey } from './names.ts'
+import { inParallel } from './read.ts'
+import { type ListedSnapshot, type Listing, type Replayed, replay } from './replay.ts'
+import { encodeManifest } from './segment.ts'
+
+export interface Compacted {
+  /** Undefined where all that is there was in a snapshot already. */
+  readonly snapshot: string | undefined
+  readonly removed: number
+}
+
+/** @throws as `replay` */
+export async function compact(
+  store: ObjectStore,
+  state: Replayed,
+  options: { readonly graceMs: number; readonly clock: Clock; readonly random: Random },
+): Promise<Compacted> {
+  const listing = await replay(store, state)
+  const snapshot = isCovered(state, listing) ? undefined : await write(store, state, options)
+  const now = options.clock.now()
+  // Clocks may differ from the store's. A file removed too early costs a reader one more listing, no
+  // more: what it named is in a snapshot that the store holds.
+  const settled = listing.snapshots.filter(
+    ({ id, lastModified }) =>
+      state.snapshots.get(id)?.proved && now - lastModified >= options.graceMs,
+  )
+  const needless = needlessKeys(listing, settled, state)
+  await inParallel(needless, (key) => store.remove(key))
+  return { snapshot, removed: needless.length }
+}
+
+const isCovered = (state: Replayed, listing: Listing): boolean =>
+  listing.snapshots.some(({ id }) => covers(coverage(state, id), state.heads))
+
+async function write(
+  store: ObjectStore,
+  state: Replayed,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Promise<string> {
+  const id = newWriterId(clock, random)
+  const key = snapshotKey(id)
+  const heads = new Map(state.heads)
+  const bytes = encodeManifest(state.table.blocks, { kind: 'snapshot', id, covers: heads })
+  probe('manifest.before-put')
+  await store.put(key, bytes, { crc32: crc32(bytes) })
+  probe('manifest.put')
+  state.snapshots.set(id, { covers: heads, proved: true })
+  return key
+}
+
+function needlessKeys(
+  listing: Listing,
+  settled: readonly ListedSnapshot[],
+  state: Replayed,
+): string[] {
+  const covered = new Map<string, number>()
+  for (const { id } of settled) raise(covered, coverage(state, id))
+  const segments = listing.segments.filter((segment) => includes(covered, segment))
+  // Only by a newer one: of two that cover the same, two compactions at once must leave one.
+  const snapshots = listing.snapshots.filter((older) =>
+    settled.some(
+      (newer) =>
+        newer.id > older.id && covers(coverage(state, newer.id), coverage(state, older.id)),
+    ),
+  )
+  return [...segments, ...snapshots].map(({ key }) => key)
+}
+
+const coverage = (state: Replayed, id: string): Heads =>
+  state.snapshots.get(id)?.covers ?? new Map()

@@ -1,0 +1,81 @@
+/** Manifest files from a store, in bounded memory: small ones whole, big ones a batch at a time. */
+import type { ObjectStore } from '../store/store.ts'
+import type { EntryRows } from './entry.ts'
+import type { Header } from './header.ts'
+import { decodeBatch, decodeOpening, type Opening, openingLength } from './segment.ts'
+
+/** As a listing gives it. */
+export interface ManifestObject {
+  readonly key: string
+  readonly size: number
+}
+
+/** Up to here one request reads all of a file. */
+const wholeBytes = 8 << 20
+const openingBytes = 64 << 10
+/** Requests at once: enough to hide a store's latency, few beside the uploads. */
+const readersMax = 8
+
+/** A file that was opened; its entries are not read yet. */
+export interface OpenedObject {
+  readonly header: Header
+  /** Hands over every batch, checked. False where the file went away meanwhile. */
+  read(take: (rows: EntryRows) => void): Promise<boolean>
+}
+
+/**
+ * Undefined where the file has gone since it was listed: a compaction may take it at any time.
+ *
+ * @throws Failure `corrupt`: damaged; `unavailable`, `invalid`: as the store says
+ */
+export async function openObject(
+  store: ObjectStore,
+  object: ManifestObject,
+): Promise<OpenedObject | undefined> {
+  const whole = object.size <= wholeBytes
+  const start = await store.get(object.key, whole ? undefined : { start: 0, end: openingBytes })
+  if (!start) return undefined
+  const length = openingLength(start)
+  const enough = whole || length <= start.length || length > object.size
+  const bytes = enough ? start : await store.get(object.key, { start: 0, end: length })
+  if (!bytes) return undefined
+  const opening = decodeOpening(bytes, {
+    key: object.key,
+    size: whole ? bytes.length : object.size,
+  })
+  const slice = (range: { readonly start: number; readonly end: number }) =>
+    whole ? Promise.resolve(bytes.subarray(range.start, range.end)) : store.get(object.key, range)
+  return {
+    header: opening.header,
+    read: (take) => readBatches(opening, { key: object.key, slice, take }),
+  }
+}
+
+async function readBatches(
+  opening: Opening,
+  from: {
+    readonly key: string
+    readonly slice: (range: Opening['ranges'][number]) => Promise<Uint8Array | undefined>
+    readonly take: (rows: EntryRows) => void
+  },
+): Promise<boolean> {
+  let complete = true
+  await inParallel(opening.ranges, async (range, number) => {
+    const bytes = complete ? await from.slice(range) : undefined
+    if (bytes) from.take(decodeBatch(opening, { key: from.key, number, bytes }))
+    else complete = false
+  })
+  return complete
+}
+
+/** Runs the work for all items, at most `readersMax` at once; rejects with the first that failed. */
+export async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<void>,
+): Promise<void> {
+  const queue = items.entries()
+  const runner = async () => {
+    for (const [index, item] of queue) await work(item, index)
+  }
+  await Promise.all(Array.from({ length: Math.min(readersMax, items.length) }, runner))
+}

@@ -1,0 +1,156 @@
+/** From a store to the table: newest snapshots, then the segments that none of them covers. */
+import { Failure } from '../failure.ts'
+import type { ObjectInfo, ObjectStore } from '../store/store.ts'
+import { damaged } from './header.ts'
+import { absent, covers, type Heads, includes, raise } from './heads.ts'
+import {
+  parseSegmentKey,
+  parseSnapshotKey,
+  type SegmentName,
+  segmentKey,
+  segmentsPrefix,
+  snapshotsPrefix,
+} from './names.ts'
+import { inParallel, openObject } from './read.ts'
+import type { EntryTable } from './table.ts'
+
+/** Listings that may contradict what is read, each because another compacted or wrote meanwhile. */
+const triesMax = 5
+
+/** What has been read so far. */
+export interface Replayed {
+  readonly table: EntryTable
+  /** The segments whose entries are in the table. */
+  readonly heads: Map<string, number>
+  /** Every snapshot that was opened. */
+  readonly snapshots: Map<string, KnownSnapshot>
+  /** What the writers of the segments read had seen. */
+  readonly seen: Map<string, number>
+}
+
+export interface KnownSnapshot {
+  readonly covers: Heads
+  /** Read whole, or written, by this process: only then may anything be removed on its word. */
+  readonly proved: boolean
+}
+
+export interface ListedSegment extends SegmentName {
+  readonly key: string
+  readonly size: number
+}
+
+export interface ListedSnapshot {
+  readonly id: string
+  readonly key: string
+  readonly size: number
+  readonly lastModified: number
+}
+
+export interface Listing {
+  readonly segments: readonly ListedSegment[]
+  /** Newest first. */
+  readonly snapshots: readonly ListedSnapshot[]
+}
+
+/**
+ * Brings the table up to what the store holds; what was read before is not read again.
+ *
+ * @returns   the listing that the table now agrees with
+ * @throws    Failure `corrupt`: a file is damaged, or one that must have been written is not there
+ */
+export async function replay(store: ObjectStore, state: Replayed): Promise<Listing> {
+  let gap: SegmentName | undefined
+  for (let tries = 0; tries < triesMax; tries++) {
+    gap = undefined
+    const listing = await list(store)
+    if (!(await readSnapshots(store, listing, state))) continue
+    gap = gapsIn(listing, state)[0]
+    if (gap) continue
+    if (!(await readSegments(store, listing, state))) continue
+    gap = gapsIn(listing, state)[0]
+    if (!gap) return listing
+  }
+  if (gap) throw missing(gap)
+  throw new Failure('unavailable', `manifest changes faster than it is read. tries=${triesMax}`)
+}
+
+/** Segments first: one that a compaction has removed by now is in a snapshot listed after it. */
+export async function list(store: ObjectStore): Promise<Listing> {
+  const segments: ListedSegment[] = []
+  for await (const { key, size } of store.list(segmentsPrefix)) {
+    const name = parseSegmentKey(key)
+    if (name) segments.push({ ...name, key, size })
+  }
+  const snapshots: ListedSnapshot[] = []
+  for await (const info of store.list(snapshotsPrefix)) snapshots.push(...snapshotOf(info))
+  return { segments, snapshots: snapshots.reverse() }
+}
+
+function snapshotOf({ key, size, lastModified }: ObjectInfo): ListedSnapshot[] {
+  const id = parseSnapshotKey(key)
+  return id === undefined ? [] : [{ id, key, size, lastModified }]
+}
+
+async function readSnapshots(
+  store: ObjectStore,
+  { snapshots }: Listing,
+  state: Replayed,
+): Promise<boolean> {
+  for (const { id, key, size } of snapshots) {
+    if (state.snapshots.has(id)) continue
+    const opened = await openObject(store, { key, size })
+    if (!opened) return false
+    const { header } = opened
+    if (header.kind !== 'snapshot' || header.id !== id) throw damaged(key, 'it is another file')
+    const proved = !covers(state.heads, header.covers)
+    if (proved) {
+      state.table.reserve(Math.max(header.entries, state.table.size))
+      if (!(await opened.read((rows) => state.table.merge(rows)))) return false
+      raise(state.heads, header.covers)
+    }
+    state.snapshots.set(id, { covers: header.covers, proved })
+  }
+  return true
+}
+
+async function readSegments(
+  store: ObjectStore,
+  listing: Listing,
+  state: Replayed,
+): Promise<boolean> {
+  const wanted = listing.segments.filter((segment) => !includes(state.heads, segment))
+  let complete = true
+  await inParallel(wanted, async ({ key, size, writer, seq }) => {
+    const opened = await openObject(store, { key, size })
+    if (!opened) {
+      complete = false
+      return
+    }
+    const { header } = opened
+    if (header.kind !== 'segment' || header.writer !== writer || header.seq !== seq) {
+      throw damaged(key, 'it is another file')
+    }
+    raise(state.seen, header.seen)
+    await opened.read((rows) => state.table.merge(rows))
+  })
+  // Only whole listings move the heads: a segment read before one that has gone is read twice, which
+  // a union does not mind.
+  if (complete) raise(state.heads, new Map(wanted.map(({ writer, seq }) => [writer, seq + 1])))
+  return complete
+}
+
+const gapsIn = (listing: Listing, state: Replayed): readonly SegmentName[] => {
+  const open = listing.segments.filter((segment) => !includes(state.heads, segment))
+  return absent(state.heads, open, state.seen)
+}
+
+const missing = (name: SegmentName): Failure =>
+  new Failure(
+    'corrupt',
+    `manifest segment is missing: later ones are there. key=${segmentKey(name)}`,
+    {
+      remedy:
+        'Restore this object (from a version or a copy). Or remove everything under manifest/, ' +
+        'knowingly: then every sample is extracted again.',
+    },
+  )

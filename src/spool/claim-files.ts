@@ -1,0 +1,119 @@
+/** The files behind the claims: one a batch, and the streak. Knows no meaning of theirs. */
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { Failure } from '../failure.ts'
+import { diskFailure, errorCode } from './disk-failure.ts'
+
+const recordSchema = z.strictObject({
+  batch: z.string(),
+  rows: z.int().positive(),
+  /** Null: claimed by nobody now. */
+  by: z.string().nullable(),
+  witnessed: z.int().nonnegative(),
+  unwitnessed: z.int().nonnegative(),
+})
+export type ClaimRecord = z.output<typeof recordSchema>
+
+const streakName = 'streak.json'
+const streakSchema = z.array(z.string())
+const idPattern = /^[A-Za-z0-9_-]+(\.[01])*$/
+const suffix = '.claim.json'
+const tempSuffix = '.tmp'
+
+/** Each file is replaced by a rename, so that another thread reads the old or the new one, whole. */
+export class ClaimFiles {
+  readonly #dir: string
+
+  constructor(dir: string) {
+    this.#dir = dir
+    attempt('claims folder cannot be made', dir, () => mkdirSync(dir, { recursive: true }))
+  }
+
+  records(): ClaimRecord[] {
+    const names = attempt('claims cannot be read', this.#dir, () => readdirSync(this.#dir).sort())
+    return names
+      .filter((name) => name.endsWith(suffix))
+      .flatMap((name) => this.read(name.slice(0, -suffix.length)) ?? [])
+  }
+
+  read(batch: string): ClaimRecord | undefined {
+    const record = this.#json(fileOf(batch), recordSchema)
+    return record?.batch === batch ? record : undefined
+  }
+
+  write(batch: string, record: ClaimRecord): void {
+    this.#replace(fileOf(batch), record)
+  }
+
+  remove(batch: string): void {
+    this.#removeFile(fileOf(batch))
+  }
+
+  streak(): readonly string[] {
+    return this.#json(streakName, streakSchema) ?? []
+  }
+
+  writeStreak(streak: readonly string[]): void {
+    if (streak.length > 0) this.#replace(streakName, streak)
+    else this.#removeFile(streakName)
+  }
+
+  /** Removes what a write that never ended left. */
+  sweep(): void {
+    const names = attempt('claims cannot be read', this.#dir, () => readdirSync(this.#dir))
+    for (const name of names.filter((name) => name.endsWith(tempSuffix))) this.#removeFile(name)
+  }
+
+  #json<T>(name: string, schema: z.ZodType<T>): T | undefined {
+    const path = join(this.#dir, name)
+    const text = attempt('claim cannot be read', path, () => textOf(path))
+    return text === undefined ? undefined : parsed(text, schema)
+  }
+
+  #replace(name: string, value: unknown): void {
+    const path = join(this.#dir, name)
+    const temp = `${path}.${randomBytes(6).toString('hex')}${tempSuffix}`
+    attempt('claim cannot be written', path, () => {
+      writeFileSync(temp, JSON.stringify(value))
+      renameSync(temp, path)
+    })
+  }
+
+  #removeFile(name: string): void {
+    const path = join(this.#dir, name)
+    attempt('claim cannot be removed', path, () => rmSync(path, { force: true }))
+  }
+}
+
+function fileOf(batch: string): string {
+  if (idPattern.test(batch)) return `${batch}${suffix}`
+  throw new Failure('invalid', `not a batch id. want=b000017 or b000017.0, found=${batch}`)
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function parsed<T>(text: string, schema: z.ZodType<T>): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+function attempt<T>(what: string, path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw diskFailure(error, what, path)
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Which batch each extractor is computing, and how often a batch ended the one that held it. Small
+ * files under `<work>/claims`, so that the count outlives threads and processes; any thread may open
+ * them, and each acts at once. A claim that a crash of the machine tore counts as none.
+ */
+import { join } from 'node:path'
+import { ClaimFiles, type ClaimRecord } from './claim-files.ts'
+import { isStorm, streakAfter, type Verdict, verdictOn } from './suspicion.ts'
+
+export interface Claims {
+  /** Before computing. Deaths counted for the batch stay. */
+  claim(batchId: string, claim: { readonly by: string; readonly rows: number }): void
+  /** The batch came to an end: its claim and its deaths are forgotten, and so is the streak. */
+  done(batchId: string): void
+  /**
+   * After the death of `by`: counts it for the batch it held.
+   *
+   * @returns   the batch; null where it held none
+   */
+  charge(by: string, how: { readonly witnessed: boolean }): string | null
+  /**
+   * At the start of a process, before its actors, for the claims of the one before. The streak stays as it was: of
+   * several batches that one end interrupted, none is shown to be at fault.
+   *
+   * @returns   the batches
+   */
+  chargeAll(how: { readonly witnessed: boolean }): readonly string[]
+  /** After a death that was ordered: the claim goes, and nothing is counted. */
+  forgive(by: string): string | null
+  verdict(batchId: string, rows: number): Verdict
+  /** Batches that are run as halves, in order. They stay known when their halves are done. */
+  halved(): readonly string[]
+  /** Three different batches ended their extractors, and none was done between. */
+  storm(): boolean
+}
+
+/** @throws Failure `invalid`: the folder cannot be made */
+export function openClaims(work: string): Claims {
+  const files = new ClaimFiles(join(work, 'claims'))
+  const held = () => files.records().filter((record) => record.by !== null)
+
+  const count = (record: ClaimRecord, { witnessed }: { readonly witnessed: boolean }): string => {
+    const deaths = witnessed
+      ? { witnessed: record.witnessed + 1 }
+      : { unwitnessed: record.unwitnessed + 1 }
+    files.write(record.batch, { ...record, ...deaths, by: null })
+    return record.batch
+  }
+  const release = (record: ClaimRecord): string => {
+    if (record.witnessed + record.unwitnessed === 0) files.remove(record.batch)
+    else files.write(record.batch, { ...record, by: null })
+    return record.batch
+  }
+
+  return {
+    claim(batch, { by, rows }) {
+      const { witnessed, unwitnessed } = files.read(batch) ?? { witnessed: 0, unwitnessed: 0 }
+      files.write(batch, { batch, rows, by, witnessed, unwitnessed })
+    },
+    done(batch) {
+      files.remove(batch)
+      files.writeStreak([])
+    },
+    charge(by, how) {
+      const record = held().find((found) => found.by === by)
+      if (!record) return null
+      if (how.witnessed) files.writeStreak(streakAfter(files.streak(), record.batch))
+      return count(record, how)
+    },
+    chargeAll(how) {
+      files.sweep()
+      return held().map((record) => count(record, how))
+    },
+    forgive(by) {
+      const record = held().find((found) => found.by === by)
+      return record ? release(record) : null
+    },
+    verdict(batch, rows) {
+      return verdictOn(batch, rows, files.read(batch) ?? { witnessed: 0, unwitnessed: 0 })
+    },
+    halved: () =>
+      files
+        .records()
+        .filter((record) => verdictOn(record.batch, record.rows, record) === 'halve')
+        .map((record) => record.batch),
+    storm: () => isStorm(files.streak()),
+  }
+}
