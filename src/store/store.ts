@@ -77,7 +77,10 @@ export interface ObjectStore {
    * The object's bytes, or the part [start, end) of them, cut to what is there as `subarray` cuts.
    * Undefined: no such key.
    */
-  get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Buffer | undefined>
+  get(
+    key: string,
+    range?: { readonly start: number; readonly end: number },
+  ): Promise<Buffer | undefined>
   head(key: string): Promise<ObjectInfo | undefined>
   /** Every object whose key starts with the prefix, in order of the keys' bytes, however many. */
   list(prefix: string): AsyncIterable<ObjectInfo>

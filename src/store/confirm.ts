@@ -1,0 +1,76 @@
+/**
+ * Whether what the store has taken is what was sent: a 200 alone proves nothing (measured: a server
+ * that keeps half a body and answers 200 contents the SDK).
+ */
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { Failure } from '../failure.ts'
+import { bodyChunks } from './body.ts'
+import type { Acknowledgement, Body, ObjectStore } from './store.ts'
+
+const CHUNK_BYTES = 64 << 20
+
+export type Rung = 'checksum' | 'etag' | 'read-back'
+
+export interface Sent {
+  readonly crc32: number
+  readonly size: number
+  readonly body: Body
+  /** In hex, where the caller has it; else it is computed when the ladder comes to it. */
+  readonly md5?: string
+}
+
+/**
+ * The first rung that proves it: the store's own CRC-32 equals ours; the ETag is the MD5 of what was
+ * sent; the object, read back, has our CRC-32. An ETag that differs proves nothing: with encryption
+ * or parts it is no MD5.
+ *
+ * @throws Failure `corrupt`: the store holds something else, or nothing. Put it again.
+ */
+export async function confirm(
+  store: ObjectStore,
+  key: string,
+  ack: Acknowledgement,
+  sent: Sent,
+): Promise<Rung> {
+  if (ack.crc32 !== undefined) {
+    if (ack.crc32 !== sent.crc32) differs(key, { want: sent.crc32, found: ack.crc32 })
+    return 'checksum'
+  }
+  if (ack.etag !== undefined && /^[0-9a-f]{32}$/i.test(ack.etag)) {
+    const md5 = sent.md5 ?? (await md5Of(sent.body))
+    if (ack.etag.toLowerCase() === md5.toLowerCase()) return 'etag'
+  }
+  await readBack(store, key, sent)
+  return 'read-back'
+}
+
+/** Chunk after chunk until one is short: an object longer than what was sent is found out too. */
+async function readBack(store: ObjectStore, key: string, sent: Sent): Promise<void> {
+  let crc = 0
+  let size = 0
+  for (;;) {
+    const chunk = await store.get(key, { start: size, end: size + CHUNK_BYTES })
+    if (!chunk) differs(key, { want: `${sent.size} bytes`, found: 'no such object' })
+    crc = crc32(chunk, crc)
+    size += chunk.length
+    if (chunk.length < CHUNK_BYTES) break
+  }
+  if (size !== sent.size) differs(key, { want: `${sent.size} bytes`, found: `${size} bytes` })
+  if (crc !== sent.crc32) differs(key, { want: sent.crc32, found: crc })
+}
+
+function differs(
+  key: string,
+  values: { readonly want: number | string; readonly found: number | string },
+): never {
+  const { want, found } = values
+  const message = `store holds something else than was put. key=${key}, want=${want}, found=${found}`
+  throw new Failure('corrupt', message, { remedy: 'Put it again.' })
+}
+
+async function md5Of(body: Body): Promise<string> {
+  const hash = createHash('md5')
+  for await (const chunk of bodyChunks(body)) hash.update(chunk)
+  return hash.digest('hex')
+}

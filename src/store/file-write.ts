@@ -1,0 +1,117 @@
+/**
+ * How bytes come into a folder for good: a file of its own in the side folder, synced, then renamed
+ * (or linked) to its name, whose folder is synced too. Whoever dies on the way leaves a file that no
+ * listing shows and a later start sweeps.
+ */
+import { randomUUID } from 'node:crypto'
+import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { bodyBytes, bodyChunks, checkCrc, hasCode } from './body.ts'
+import type { Body } from './store.ts'
+
+/** What no process can still be writing. */
+const LEFTOVER_MS = 24 * 3_600_000
+
+export interface Incoming {
+  readonly path: string
+  readonly crc32: number
+  readonly bytes: number
+}
+
+/**
+ * Writes the bodies, one after the other, into one synced file under `folder`.
+ *
+ * @throws Failure `corrupt`: the bytes do not have the CRC-32 `want`; nothing is left behind
+ */
+export async function writeIncoming(
+  folder: string,
+  bodies: readonly Body[],
+  want?: number,
+): Promise<Incoming> {
+  const path = join(folder, `${process.pid}-${randomUUID()}`)
+  await makeFolder(folder)
+  const file = await open(path, 'wx')
+  try {
+    let crc = 0
+    let bytes = 0
+    for (const body of bodies) {
+      for await (const chunk of bodyChunks(body)) {
+        await file.writeFile(chunk)
+        crc = crc32(chunk, crc)
+      }
+      bytes += bodyBytes(body)
+    }
+    const whole = bodies.length === 1 ? bodies[0] : undefined
+    if (want !== undefined && whole) checkCrc(want, crc, whole)
+    await file.sync()
+    return { path, crc32: crc, bytes }
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+/** Gives the file its name, in place of what bore it. */
+export async function publish(from: string, to: string): Promise<void> {
+  await inFolderOf(to, () => rename(from, to))
+}
+
+/** Gives the file its name; false where the name is taken. */
+export async function publishNew(from: string, to: string): Promise<boolean> {
+  try {
+    await inFolderOf(to, () => link(from, to))
+    return true
+  } catch (error) {
+    // mkdir says EEXIST too, where a file is in the place of a folder above the name.
+    if (hasCode(error, 'EEXIST') && (await exists(to))) return false
+    throw error
+  } finally {
+    await rm(from, { force: true })
+  }
+}
+
+/** Makes the folder and those above it, so that they outlive a loss of power. */
+export async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true })
+  if (first === undefined) return
+  for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at))
+}
+
+/** Removes what a process that died long ago was still writing. */
+export async function sweepLeftovers(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name)
+    const found = await stat(path).catch(() => undefined)
+    if (found && now - found.mtimeMs > LEFTOVER_MS) await rm(path, { recursive: true, force: true })
+  }
+}
+
+async function inFolderOf(path: string, work: () => Promise<void>): Promise<void> {
+  const folder = dirname(path)
+  try {
+    await work()
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+    await makeFolder(folder)
+    await work()
+  }
+  await syncFolder(folder)
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )

@@ -1,0 +1,185 @@
+/**
+ * What an S3 store's errors mean: one table. An error is looked up by the store's code, then by the
+ * network's, then by the HTTP status. Measured with the SDK 3.1175 and MinIO of 2026-02; codes from
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+ */
+import { Failure } from '../failure.ts'
+import { Throttled } from './throttled.ts'
+
+export interface Meaning {
+  /** `absent`: no such object. `unmet`: a conditional put's condition does not hold. */
+  readonly kind: 'unavailable' | 'invalid' | 'absent' | 'unmet'
+  readonly says: string
+  readonly remedy?: string
+  /** The credentials are loaded anew once, and the request is sent again with them. */
+  readonly reload?: true
+}
+
+const passing = (says: string, remedy?: string): Meaning => ({
+  kind: 'unavailable',
+  says,
+  ...(remedy !== undefined && { remedy }),
+})
+const final = (says: string, remedy: string): Meaning => ({ kind: 'invalid', says, remedy })
+const reloading = (meaning: Meaning): Meaning => ({ ...meaning, reload: true })
+
+const KEYS = 'Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the AWS profile.'
+const RENEW = 'Renew the session’s credentials; they are read again at every attempt.'
+const RIGHTS = 'Allow these credentials to get, put, list and delete in the bucket.'
+const REGION = 'Set s3.region to the bucket’s region, and s3.endpoint to where that is served.'
+const CHECKSUMS = 'Set s3.checksums: when-required, so that no x-amz-checksum header is sent.'
+const CERTIFICATE = 'Check s3.endpoint; for a certificate of your own set NODE_EXTRA_CA_CERTS.'
+const ADDRESS = 'Check s3.endpoint and the network.'
+const UPLOAD = 'Start the upload anew.'
+
+const gone: Meaning = { kind: 'absent', says: 'no such object' }
+const unmet: Meaning = { kind: 'unmet', says: 'the condition does not hold' }
+const busy = passing('it is overloaded')
+const damaged = passing('the bytes were damaged on their way')
+const expired = reloading(passing('the credentials have expired', RENEW))
+
+const byCode: Readonly<Record<string, Meaning>> = {
+  NoSuchKey: gone,
+  NotFound: gone,
+  PreconditionFailed: unmet,
+
+  SlowDown: busy,
+  ServiceUnavailable: busy,
+  Throttling: busy,
+  ThrottlingException: busy,
+  TooManyRequests: busy,
+  RequestLimitExceeded: busy,
+  BandwidthLimitExceeded: busy,
+  InternalError: passing('it failed inside'),
+  RequestTimeout: passing('it waited too long for the body'),
+  IncompleteBody: passing('it got only part of the body'),
+  // The SDK has put its clock right by then: the next attempt is signed with the store's time.
+  RequestTimeTooSkewed: passing('this machine’s clock is wrong', 'Set this machine’s clock.'),
+  ConditionalRequestConflict: passing('another conditional put is under way'),
+  OperationAborted: passing('another operation is under way'),
+  BadDigest: damaged,
+  XAmzContentSHA256Mismatch: damaged,
+  XAmzContentChecksumMismatch: damaged,
+  XMinioStorageFull: passing('it is full', 'Free space in the store; then it goes on.'),
+
+  ExpiredToken: expired,
+  ExpiredTokenException: expired,
+  RequestExpired: expired,
+  TokenRefreshRequired: expired,
+  InvalidToken: reloading(final('the session token is not valid', KEYS)),
+  InvalidTokenId: final('the session token is not valid', KEYS),
+  InvalidAccessKeyId: final('the access key is unknown', KEYS),
+  SignatureDoesNotMatch: final('the secret key does not match the access key', KEYS),
+  CredentialsProviderError: final('there are no credentials', KEYS),
+  TokenProviderError: final('the single sign-on session has ended', 'Sign on again.'),
+  AccessDenied: final('these credentials may not do this', RIGHTS),
+  AllAccessDisabled: final('the bucket is closed', RIGHTS),
+  AccountProblem: final('there is a problem with the account', 'Ask the store’s operator.'),
+
+  NoSuchBucket: final('the bucket does not exist', 'Create the bucket, or correct store.'),
+  InvalidBucketName: final('the bucket’s name is not valid', 'Correct store: s3://bucket/prefix.'),
+  PermanentRedirect: final('the bucket is elsewhere', REGION),
+  AuthorizationHeaderMalformed: final('the request is signed for another region', REGION),
+  IllegalLocationConstraintException: final('the bucket is in another region', REGION),
+  NotImplemented: final('it does not know a header that was sent', CHECKSUMS),
+  InvalidArgument: final('it does not take an argument that was sent', CHECKSUMS),
+  EntityTooLarge: final('the object is too large for one put', 'Store it in parts.'),
+  EntityTooSmall: final('a part is too small', 'All parts but the last take at least 5 MiB.'),
+  InvalidPart: final('the upload lacks a part', UPLOAD),
+  InvalidPartOrder: final('the parts are out of order', UPLOAD),
+  NoSuchUpload: final('the upload was completed or aborted', UPLOAD),
+
+  TimeoutError: passing('it did not answer in time'),
+  AbortError: passing('it did not answer in time'),
+}
+
+const byNetwork: Readonly<Record<string, Meaning>> = {
+  ECONNRESET: passing('the connection was cut'),
+  EPIPE: passing('the connection was cut'),
+  ECONNREFUSED: passing('nobody listens there', ADDRESS),
+  ETIMEDOUT: passing('the connection timed out', ADDRESS),
+  EHOSTUNREACH: passing('there is no way there', ADDRESS),
+  ENETUNREACH: passing('there is no way there', ADDRESS),
+  ENETDOWN: passing('the network is down'),
+  EADDRNOTAVAIL: passing('this machine is out of ports'),
+  EMFILE: passing('this process has too many files open'),
+  ENOTFOUND: passing('its name is not known', ADDRESS),
+  EAI_AGAIN: passing('names cannot be looked up', ADDRESS),
+  EPROTO: final('it does not speak TLS', 'Check s3.endpoint: http or https?'),
+  CERT_HAS_EXPIRED: final('its certificate has expired', CERTIFICATE),
+  DEPTH_ZERO_SELF_SIGNED_CERT: final('its certificate is its own', CERTIFICATE),
+  SELF_SIGNED_CERT_IN_CHAIN: final('its certificate is not trusted', CERTIFICATE),
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: final('its certificate is not trusted', CERTIFICATE),
+  ERR_TLS_CERT_ALTNAME_INVALID: final('its certificate is another’s', CERTIFICATE),
+}
+
+const byStatus: Readonly<Record<number, Meaning>> = {
+  401: reloading(final('it wants other credentials', KEYS)),
+  // The answer to HEAD has no body to say which: an expired token looks like a missing right.
+  403: reloading(final('these credentials may not do this', RIGHTS)),
+  404: gone,
+  408: passing('it waited too long for the body'),
+  409: passing('another operation is under way'),
+  412: unmet,
+  429: busy,
+  501: final('it does not know a header that was sent', CHECKSUMS),
+  503: busy,
+  507: passing('it is full', 'Free space in the store; then it goes on.'),
+}
+
+/** Undefined for what is not an error of the store, the network or the configuration: a bug. */
+export function meaningOf(error: unknown): Meaning | undefined {
+  if (!(error instanceof Error)) return undefined
+  const network = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const known = byCode[error.name] ?? byNetwork[network]
+  if (known) return known
+  // Node's HTTP parser names its complaints so.
+  if (network.startsWith('HPE_')) return passing('its answer is not HTTP', ADDRESS)
+  const status = statusOf(error)
+  if (status === undefined) return undefined
+  const listed = byStatus[status]
+  if (listed) return listed
+  if (status >= 500) return passing('it failed inside')
+  if (status >= 400) return final('it refuses the request', 'See the cause; check the s3 section.')
+  if (status >= 300) return final('the bucket is elsewhere', REGION)
+  return passing('its answer makes no sense', ADDRESS)
+}
+
+/** The Failure for a meaning that is one; `url` and `key` name what was asked for. */
+export function s3Failure(
+  error: Error,
+  meaning: Meaning,
+  at: { readonly doing: string; readonly what: string },
+): Failure {
+  const status = statusOf(error)
+  const facts = [`store=${at.what}`, `code=${error.name}`]
+  if (status !== undefined) facts.push(`status=${status}`)
+  const message = `store cannot ${at.doing}: ${meaning.says}. ${facts.join(', ')}`
+  // Only the words go on: the SDK's error carries the whole answer, tokens among it.
+  const cause = new Error(error.message)
+  const options = { cause, ...(meaning.remedy !== undefined && { remedy: meaning.remedy }) }
+  const retryAfterMs = retryAfterOf(error)
+  if (meaning.kind === 'unavailable' && retryAfterMs !== undefined) {
+    return new Throttled(message, { ...options, retryAfterMs })
+  }
+  return new Failure(meaning.kind === 'unavailable' ? 'unavailable' : 'invalid', message, options)
+}
+
+function statusOf(error: Error): number | undefined {
+  const metadata = field(error, '$metadata')
+  const status = field(metadata, 'httpStatusCode')
+  return typeof status === 'number' ? status : undefined
+}
+
+/** Seconds, or a date: RFC 9110, section 10.2.3. */
+function retryAfterOf(error: Error): number | undefined {
+  const value = field(field(field(error, '$response'), 'headers'), 'retry-after')
+  if (typeof value !== 'string') return undefined
+  const seconds = Number(value)
+  const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
