@@ -1,0 +1,68 @@
+/** Who holds a run: what the lock says of a supervisor, and what this machine can tell of one. */
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { z } from 'zod'
+import { Failure } from '../failure.ts'
+
+export const lockKey = 'manifest/lock.json'
+
+const holderSchema = z.object({
+  writer: z.string(),
+  host: z.string(),
+  /** Changes when the machine starts anew; then its process numbers mean nothing. */
+  bootId: z.string(),
+  pid: z.int().positive(),
+  /** Made anew for each start: two holders never share one. */
+  nonce: z.string().min(1),
+  /** The last beat, in milliseconds since the epoch by the holder's clock. */
+  at: z.number(),
+})
+
+export type Holder = z.output<typeof holderSchema>
+export type LockIdentity = Omit<Holder, 'at'>
+
+/** This process, as the lock names it. */
+export const thisHolder = (writer: string): LockIdentity => ({
+  writer,
+  host: hostname(),
+  bootId: bootId(),
+  pid: process.pid,
+  nonce: randomUUID(),
+})
+
+/** Whether a process of this machine is there, ours or another user's. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/** Linux's own; elsewhere one that no other start shares, so that the lock is waited for. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return randomUUID()
+  }
+}
+
+export const encodeHolder = (holder: Holder): Buffer => Buffer.from(JSON.stringify(holder))
+
+/** @throws Failure `corrupt`: the lock is none */
+export function parseHolder(bytes: Uint8Array): Holder {
+  try {
+    return holderSchema.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
+  } catch (cause) {
+    throw new Failure('corrupt', `lock cannot be read. key=${lockKey}`, {
+      remedy: `Where no supervisor holds this run, remove ${lockKey} from the store.`,
+      cause,
+    })
+  }
+}
+
+export const describe = ({ writer, host, pid, at }: Holder): string =>
+  `host=${host}, pid=${pid}, writer=${writer}, last beat=${new Date(at).toISOString()}`

@@ -1,0 +1,185 @@
+/**
+ * The advisory lock of a run: one small object that its holder rewrites at every beat. It keeps two
+ * supervisors from doing the same work; the data is safe without it, since the manifest is a union.
+ */
+import { type Clock, sleep } from '../clock.ts'
+import { Failure } from '../failure.ts'
+import type { ObjectStore } from '../store/store.ts'
+import {
+  describe,
+  encodeHolder,
+  type Holder,
+  type LockIdentity,
+  lockKey,
+  parseHolder,
+} from './holder.ts'
+
+export interface LockOptions {
+  readonly clock: Clock
+  /** A holder whose beat is older is given up. */
+  readonly ttlMs?: number
+  /** How often `renew` is called, and how often a waiting start looks. */
+  readonly beatMs?: number
+  /** Whether a process of this machine is there. */
+  readonly isAlive: (pid: number) => boolean
+  /** Whether the store honours conditions, as a probe of it has shown. */
+  readonly conditional: boolean
+  /** Called where a start waits for another's beat, once a look. */
+  readonly onWait?: (wait: LockWait) => void
+  /** Called where two starts could not be told apart. */
+  readonly onWarn?: (warning: string) => void
+  readonly signal?: AbortSignal
+}
+
+export interface LockWait {
+  readonly holder: Holder
+  /** Until the holder is given up, if it does not move. */
+  readonly leftMs: number
+}
+
+export interface ManifestLock {
+  readonly beatMs: number
+  /**
+   * Says that the holder lives. Call it every `beatMs`; after `unavailable`, at the next beat again.
+   *
+   * @throws Failure `superseded`: another took the run over
+   */
+  renew(): Promise<void>
+  /** Removes the lock where it is still ours. */
+  release(): Promise<void>
+}
+
+/**
+ * Takes the run's lock, waiting for a holder elsewhere to show whether it lives.
+ *
+ * @throws Failure `superseded`: it lives
+ */
+export async function acquireLock(
+  store: ObjectStore,
+  identity: LockIdentity,
+  options: LockOptions,
+): Promise<ManifestLock> {
+  const lock = new Lock(store, identity, options)
+  if (!options.conditional) {
+    options.onWarn?.('the store ignores conditions: two starts at one moment may both hold the run')
+  }
+  await lock.acquire()
+  return lock
+}
+
+interface Sight {
+  readonly holder: Holder
+  readonly etag: string | undefined
+  readonly lastModified: number
+}
+
+class Lock implements ManifestLock {
+  readonly beatMs: number
+  readonly #ttlMs: number
+  readonly #store: ObjectStore
+  readonly #identity: LockIdentity
+  readonly #options: LockOptions
+
+  constructor(store: ObjectStore, identity: LockIdentity, options: LockOptions) {
+    this.#store = store
+    this.#identity = identity
+    this.#options = options
+    this.#ttlMs = options.ttlMs ?? 35_000
+    this.beatMs = options.beatMs ?? 10_000
+  }
+
+  async acquire(): Promise<void> {
+    for (;;) {
+      const sight = await this.#look()
+      const free = sight && !this.#mayBeTaken(sight) ? await this.#watch(sight) : sight
+      // Where someone was faster, the next look says who.
+      if (await this.#take(free)) return
+    }
+  }
+
+  async renew(): Promise<void> {
+    for (;;) {
+      const sight = await this.#look()
+      if (sight && !this.#isOurs(sight)) throw superseded(sight.holder)
+      if (await this.#take(sight)) return
+    }
+  }
+
+  async release(): Promise<void> {
+    const sight = await this.#look()
+    if (sight && this.#isOurs(sight)) await this.#store.remove(lockKey)
+  }
+
+  /** Follows a holder until it may be taken from. Throws where it shows that it lives. */
+  async #watch(first: Sight): Promise<Sight | undefined> {
+    const { clock, signal, onWait } = this.#options
+    const until = clock.now() + this.#ttlMs
+    for (let sight = first; clock.now() < until; ) {
+      const leftMs = until - clock.now()
+      onWait?.({ holder: sight.holder, leftMs })
+      await sleep(Math.min(this.beatMs, leftMs), clock, signal)
+      const next = await this.#look()
+      if (!next || this.#isOurs(next)) return next
+      if (next.holder.nonce !== first.holder.nonce || next.holder.at !== first.holder.at) {
+        throw superseded(next.holder)
+      }
+      if (this.#mayBeTaken(next)) return next
+      sight = next
+    }
+    return first
+  }
+
+  /**
+   * Whether the holder is gone for certain; else only watching it can tell.
+   *
+   * @throws Failure `superseded`: it lives on this machine
+   */
+  #mayBeTaken(sight: Sight): boolean {
+    if (this.#isOurs(sight)) return true
+    const { holder, lastModified } = sight
+    const { host, bootId, pid } = this.#identity
+    const now = this.#options.clock.now()
+    // The younger of the two: the holder's clock may be behind, or the store's.
+    const silentMs = Math.min(now - holder.at, now - lastModified)
+    if (holder.host !== host || holder.bootId !== bootId) return silentMs >= this.#ttlMs
+    // In a container that was started again, we ourselves may bear the dead one's number.
+    if (holder.pid === pid || !this.#options.isAlive(holder.pid)) return true
+    // Alive but silent: stuck, or another process that was given its number.
+    if (silentMs >= this.#ttlMs) return false
+    throw superseded(holder)
+  }
+
+  /** Writes our beat in place of what was seen. False where another wrote since. */
+  async #take(sight: Sight | undefined): Promise<boolean> {
+    const bytes = encodeHolder({ ...this.#identity, at: this.#options.clock.now() })
+    if (!this.#options.conditional || (sight && sight.etag === undefined)) {
+      await this.#store.put(lockKey, bytes)
+      return true
+    }
+    const taken =
+      sight?.etag === undefined
+        ? await this.#store.putIfAbsent(lockKey, bytes)
+        : await this.#store.putIfMatch(lockKey, bytes, sight.etag)
+    if (taken) return true
+    // A try whose answer was lost may have written it: then it bears our mark.
+    const found = await this.#look()
+    return found !== undefined && this.#isOurs(found)
+  }
+
+  /** The etag first: what is read after it is the same lock or a later one, which no put replaces. */
+  async #look(): Promise<Sight | undefined> {
+    const info = await this.#store.head(lockKey)
+    const bytes = info && (await this.#store.get(lockKey))
+    if (!info || !bytes) return undefined
+    return { holder: parseHolder(bytes), etag: info.etag, lastModified: info.lastModified }
+  }
+
+  #isOurs(sight: Sight): boolean {
+    return sight.holder.nonce === this.#identity.nonce
+  }
+}
+
+const superseded = (holder: Holder): Failure =>
+  new Failure('superseded', `another supervisor holds this run. ${describe(holder)}`, {
+    remedy: `Stop it, or go on with it. Where it is certainly gone, remove ${lockKey} from the store.`,
+  })
