@@ -93,6 +93,7 @@ function listColumn(schema: Schema, name: string, path: string): ListColumn {
   const item = type.children[0] && itemType(type.children[0].type)
   if (!item) throw wrongType(name, path, want, type)
   if (DataType.isFixedSizeList(type)) {
+    if (!(type.listSize >= 0)) throw wrongType(name, path, want, type)
     return { index, name, offsets: { itemsEach: type.listSize }, item }
   }
   return { index, name, offsets: DataType.isLargeList(type) ? 64 : 32, item }
@@ -107,8 +108,13 @@ function intColumn(schema: Schema, name: string, path: string): IntColumn {
 
 function itemType(type: DataType): ItemType | undefined {
   if (DataType.isBool(type)) return { bits: 1 }
-  return DataType.isInt(type) ? { bits: type.bitWidth, signed: type.isSigned } : undefined
+  if (!DataType.isInt(type)) return undefined
+  // A damaged schema may name any width, whatever the type says.
+  const bits = intBits.find((width) => width === type.bitWidth)
+  return bits && { bits, signed: type.isSigned }
 }
+
+const intBits = [8, 16, 32, 64] as const
 
 function findField(schema: Schema, name: string, path: string): { index: number; type: DataType } {
   const columns = schema.fields.map((field) => field.name)

@@ -36,6 +36,11 @@ export function findDatasetFiles(path: string, split: string | null): DatasetFil
   if (isFile(path)) {
     return { entry: basename(path), descriptions: [], shards: [path], root: join(path, '..') }
   }
+  if (!existsSync(path)) {
+    throw new Failure('invalid', `there is no dataset here. path=${path}`, {
+      remedy: 'Check dataset.path.',
+    })
+  }
   if (existsSync(join(path, 'dataset_dict.json'))) {
     return datasetDirectory(splitDirectory(path, split), null)
   }

@@ -41,7 +41,7 @@ export function readStream(file: ArrowFile): StreamLayout {
   if (!first.message.isSchema()) {
     throw damaged(file, 0, 'its first message is no schema', { found: typeName(first.message) })
   }
-  const schema = headerOf(file, 0, first.message)
+  const schema = schemaOf(file, first.message)
   const batches: BatchLayout[] = []
   for (let at = first.end; ; ) {
     const next = readMessage(file, at)
@@ -120,6 +120,17 @@ function decode(
     throw damaged(file, at, 'metadata version is unknown', { want: 'V4 or V5', found })
   }
   return message
+}
+
+function schemaOf(file: ArrowFile, message: Message<MessageHeader.Schema>): Schema {
+  try {
+    return message.header()
+  } catch (cause) {
+    throw new Failure('invalid', `a dataset file's schema cannot be read. file=${file.path}`, {
+      remedy: 'Where a column has a type that is not known here, save the dataset without it.',
+      cause,
+    })
+  }
 }
 
 function headerOf<Header>(file: ArrowFile, at: number, message: { header(): Header }): Header {

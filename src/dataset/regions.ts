@@ -107,6 +107,8 @@ function ownBuffers(type: DataType, batch: BatchLayout, at: Position): number {
   }
 }
 
+type WantedLength = { readonly exactly: number } | { readonly atLeast: number }
+
 /** Reads off one column's nodes and buffers, in order. */
 class Cursor {
   readonly #path: string
@@ -125,34 +127,36 @@ class Cursor {
 
   list(column: ListColumn): ListRegions {
     const { rows } = this.#batch
-    const node = this.#node(column.name, rows)
-    const validity = this.#bits(column.name, rows, node.nullCount)
+    const { nullCount } = this.#node(column.name, { exactly: rows })
+    const validity = this.#bits(column.name, rows, nullCount)
     if (typeof column.offsets === 'object') {
-      const items = this.#values(column, rows * column.offsets.itemsEach)
-      return { validity, offsets: undefined, items }
+      const atLeast = rows * column.offsets.itemsEach
+      return { validity, offsets: undefined, items: this.#values(column, { atLeast }) }
     }
     // Writers may leave the offsets out where there is no row.
     const offsetsBytes = rows === 0 ? 0 : ((rows + 1) * column.offsets) / 8
     const offsets = this.#buffer(column.name, 'offsets', offsetsBytes)
-    return { validity, offsets, items: this.#values(column, undefined) }
+    return { validity, offsets, items: this.#values(column, { atLeast: 0 }) }
   }
 
   top(column: IntColumn): ValueRegions {
-    return this.#values(column, this.#batch.rows)
+    return this.#values(column, { exactly: this.#batch.rows })
   }
 
-  #values(column: ListColumn | IntColumn, lengthMin: number | undefined): ValueRegions {
-    const { length, nullCount } = this.#node(column.name, lengthMin)
+  #values(column: ListColumn | IntColumn, want: WantedLength): ValueRegions {
+    const { length, nullCount } = this.#node(column.name, want)
     const validity = this.#bits(column.name, length, nullCount)
     const bytes = Math.ceil((length * column.item.bits) / 8)
     return { length, validity, values: this.#buffer(column.name, 'values', bytes) }
   }
 
-  #node(name: string, lengthMin: number | undefined): { length: number; nullCount: number } {
+  #node(name: string, want: WantedLength): { length: number; nullCount: number } {
     const node = this.#batch.nodes[this.#at.node++]
-    if (!node || node.length < (lengthMin ?? 0) || node.nullCount < 0) {
+    const [min, max] =
+      'exactly' in want ? [want.exactly, want.exactly] : [want.atLeast, Number.MAX_SAFE_INTEGER]
+    if (!node || node.length < min || node.length > max || node.nullCount < 0) {
       const found = node ? `length ${node.length}, nulls ${node.nullCount}` : 'none'
-      throw this.#damaged(name, 'has a wrong length', `${lengthMin ?? 'any'}`, found)
+      throw this.#damaged(name, 'has a wrong length', `${min}`, found)
     }
     return node
   }

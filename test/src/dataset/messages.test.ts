@@ -1,0 +1,107 @@
+/** A stream that is cut or damaged anywhere: refused, or read; never a crash, never fewer rows unseen. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { seededRandom } from '../../../src/clock.ts'
+import { withFile } from '../../../src/dataset/arrow-file.ts'
+import { readStream } from '../../../src/dataset/messages.ts'
+import { openDataset } from '../../../src/dataset/shards.ts'
+import { isFailure } from '../../../src/failure.ts'
+import { golden } from '../../support/golden.ts'
+
+const columns = { inputIds: 'input_ids', lossMask: 'loss_mask', seqLen: 'seq_len' }
+const stream = readFileSync(golden('arrow', 'ipc_stream.arrow'))
+
+let work = ''
+let path = ''
+before(() => {
+  work = mkdtempSync(join(tmpdir(), 'draftsmith-messages-'))
+  path = join(work, 'stream.arrow')
+})
+after(() => rmSync(work, { recursive: true }))
+
+/** Rows of the stream, all of them read; or its refusal. */
+function rowsOf(bytes: Uint8Array): number | 'refused' {
+  writeFileSync(path, bytes)
+  try {
+    const dataset = openDataset(path, { columns })
+    dataset.lengths()
+    for (let row = 0; row < dataset.rows; row++) dataset.read(row)
+    return dataset.rows
+  } catch (error) {
+    if (isFailure(error)) return 'refused'
+    throw error
+  }
+}
+
+test('messages: batches are found where they are, with marker and without, with end and without', () => {
+  const layouts = ['ipc_stream.arrow', 'ipc_stream_legacy_v4.arrow'].map((name) =>
+    withFile(golden('arrow', name), readStream),
+  )
+  for (const { batches } of layouts) {
+    assert.deepEqual(
+      batches.map(({ rows }) => rows),
+      [40, 1, 0, 59, 50],
+    )
+  }
+  assert.equal(rowsOf(stream.subarray(0, stream.length - 8)), 150)
+})
+
+test('messages: a stream cut anywhere but between two messages is refused', () => {
+  const { batches } = withFile(golden('arrow', 'ipc_stream.arrow'), readStream)
+  const ends = new Map<number, number>()
+  let rows = 0
+  for (const batch of batches) {
+    ends.set(batch.at, rows)
+    rows += batch.rows
+    ends.set(batch.bodyAt + batch.bodyBytes, rows)
+  }
+  for (let length = 0; length < stream.length; length += 7) {
+    const want = ends.get(length) ?? 'refused'
+    assert.equal(rowsOf(stream.subarray(0, length)), want, `cut at ${length}`)
+  }
+  for (const [length, whole] of ends) assert.equal(rowsOf(stream.subarray(0, length)), whole)
+})
+
+test('messages: streams laid end to end are refused, not read in part', () => {
+  assert.equal(rowsOf(Buffer.concat([stream, stream])), 'refused')
+})
+
+test('messages: no damaged byte makes anything but a refusal or a readable stream', () => {
+  const seed = 20
+  const random = seededRandom(seed)
+  const { batches } = withFile(golden('arrow', 'ipc_stream.arrow'), readStream)
+  let refused = 0
+  for (let i = 0; i < 1500; i++) {
+    // Metadata is where damage hurts: a byte of the schema's, or of a batch's.
+    const batch = batches[Math.floor(random() * (batches.length + 1))]
+    const [start, end] = batch ? [batch.at, batch.bodyAt + 64] : [0, batches[0]?.at ?? 0]
+    const damaged = Buffer.from(stream)
+    const at = start + Math.floor(random() * (end - start))
+    damaged[at] = Math.floor(random() * 256)
+    assert.doesNotThrow(() => {
+      if (rowsOf(damaged) === 'refused') refused++
+    }, `seed=${seed}, at=${at}, byte=${damaged[at]}`)
+  }
+  assert.ok(refused > 300, `refused=${refused}`)
+})
+
+test('messages: metadata that counts more than it holds is refused before it is decoded', () => {
+  // The count of the first batch's buffers, made 2^31 - 1: decoding it would never end.
+  const { batches } = withFile(golden('arrow', 'ipc_stream.arrow'), readStream)
+  const batch = batches[0]
+  assert.ok(batch)
+  const count = batch.buffers.length
+  const metadata = stream.subarray(batch.at + 8, batch.bodyAt)
+  let changed = 0
+  for (let at = 0; at + 4 <= metadata.length; at += 4) {
+    if (metadata.readInt32LE(at) !== count) continue
+    const damaged = Buffer.from(stream)
+    damaged.writeInt32LE(2 ** 31 - 1, batch.at + 8 + at)
+    assert.equal(rowsOf(damaged), 'refused', `offset ${batch.at + 8 + at}`)
+    changed++
+  }
+  assert.ok(changed > 0)
+})
