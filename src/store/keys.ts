@@ -33,7 +33,19 @@ function refuse(what: string, key: string, wrong: string): never {
   throw new Failure('invalid', `${what} cannot be stored: ${wrong}. ${what}=${JSON.stringify(key)}`)
 }
 
-/** The order of the keys' UTF-8 bytes, in which every store lists. */
+/** The order of the keys' UTF-8 bytes, in which every store lists; found without encoding them. */
 export function compareKeys(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const unit = a.charCodeAt(i)
+    const other = b.charCodeAt(i)
+    if (unit !== other) return byteRank(unit) - byteRank(other)
+  }
+  return a.length - b.length
+}
+
+/** Halves of a pair stand for characters above U+FFFF: in UTF-8 those come last, in UTF-16 before U+E000. */
+function byteRank(unit: number): number {
+  if (unit < 0xd800) return unit
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 }

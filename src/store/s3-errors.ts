@@ -1,6 +1,6 @@
 /**
- * What an S3 store's errors mean: one table. An error is looked up by the store's code, then by the
- * network's, then by the HTTP status. Measured with the SDK 3.1175 and MinIO of 2026-02; codes from
+ * What an S3 store's errors mean: one table. An error is looked up by the network's code, then by the
+ * store's, then by the HTTP status. Measured with the SDK 3.1175 and MinIO of 2026-02; codes from
  * https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
  */
 import { Failure } from '../failure.ts'
@@ -130,8 +130,9 @@ const byStatus: Readonly<Record<number, Meaning>> = {
 /** Undefined for what is not an error of the store, the network or the configuration: a bug. */
 export function meaningOf(error: unknown): Meaning | undefined {
   if (!(error instanceof Error)) return undefined
-  const network = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const known = byCode[error.name] ?? byNetwork[network]
+  const network = networkCode(error)
+  // The network's first: the SDK calls a connection that was cut a TimeoutError too.
+  const known = byNetwork[network] ?? byCode[error.name]
   if (known) return known
   // Node's HTTP parser names its complaints so.
   if (network.startsWith('HPE_')) return passing('its answer is not HTTP', ADDRESS)
@@ -152,7 +153,7 @@ export function s3Failure(
   at: { readonly doing: string; readonly what: string },
 ): Failure {
   const status = statusOf(error)
-  const facts = [`store=${at.what}`, `code=${error.name}`]
+  const facts = [`store=${at.what}`, `code=${networkCode(error) || error.name}`]
   if (status !== undefined) facts.push(`status=${status}`)
   const message = `store cannot ${at.doing}: ${meaning.says}. ${facts.join(', ')}`
   // Only the words go on: the SDK's error carries the whole answer, tokens among it.
@@ -165,9 +166,13 @@ export function s3Failure(
   return new Failure(meaning.kind === 'unavailable' ? 'unavailable' : 'invalid', message, options)
 }
 
+function networkCode(error: Error): string {
+  const code = field(error, 'code')
+  return typeof code === 'string' ? code : ''
+}
+
 function statusOf(error: Error): number | undefined {
-  const metadata = field(error, '$metadata')
-  const status = field(metadata, 'httpStatusCode')
+  const status = field(field(error, '$metadata'), 'httpStatusCode')
   return typeof status === 'number' ? status : undefined
 }
 

@@ -1,0 +1,49 @@
+/**
+ * The server as a process of its own, so that tests may kill everything else around it. Its keys come
+ * from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. It prints one JSON line with its endpoint, answers
+ * each JSON line on stdin with one, and ends when stdin does.
+ *
+ *     {"faults": [ … ]}   takes the place of what faults are left; answered by {"faults": <count>}
+ *     {"stats": true}     answered by {"stats": { … }}
+ */
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { faultSchema } from './faults.ts'
+import { startDevS3 } from './server.ts'
+
+const lineSchema = z.union([
+  z.object({ faults: z.array(faultSchema) }),
+  z.object({ stats: z.literal(true) }),
+])
+
+const { values } = parseArgs({
+  options: {
+    dir: { type: 'string' },
+    port: { type: 'string', default: '0' },
+    bucket: { type: 'string', multiple: true, default: ['draftsmith'] },
+  },
+})
+const server = await startDevS3({
+  ...(values.dir !== undefined && { dir: values.dir }),
+  port: Number(values.port),
+  buckets: values.bucket,
+  accessKeyId: process.env.AWS_ACCESS_KEY_ID ?? '',
+  secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY ?? '',
+})
+print({ endpoint: server.endpoint, port: server.port })
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const asked = lineSchema.parse(JSON.parse(line))
+  if ('stats' in asked) {
+    print({ stats: server.stats })
+  } else {
+    server.faults.splice(0, Infinity, ...asked.faults)
+    print({ faults: server.faults.length })
+  }
+}
+await server.close()
+
+function print(value: object): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`)
+}

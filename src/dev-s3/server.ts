@@ -1,0 +1,131 @@
+/**
+ * A small S3 server for tests, the demo and drills: on 127.0.0.1 only, never a store for real data.
+ * It verifies what Amazon verifies (signatures, checksums, conditions), so that a client's mistakes
+ * show, and goes wrong on demand.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Failure } from '../failure.ts'
+import { type Answer, Refusal } from './answer.ts'
+import { accessKeyOf, verifySignature } from './auth.ts'
+import { readRaw, receive } from './body.ts'
+import { type Fault, takeFault } from './faults.ts'
+import { Multiparts } from './multipart.ts'
+import { operationOf, route, type Shop } from './route.ts'
+import { Shelf } from './shelf.ts'
+import { answerBy, changed, refuseBy, send } from './trouble.ts'
+
+export interface DevS3Options {
+  /** Where objects outlive the server; absent: in memory. */
+  readonly dir?: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly buckets: readonly string[]
+  /** Absent: a free one. */
+  readonly port?: number
+}
+
+export interface DevS3Stats {
+  /** By operation, as S3 names them. */
+  readonly requests: Record<string, number>
+  /** Requests that have begun and are not answered, now and at most. */
+  open: number
+  peak: number
+}
+
+export interface DevS3 {
+  readonly endpoint: string
+  readonly port: number
+  readonly stats: DevS3Stats
+  /** Push, or empty, at any time; the first that matches is taken. */
+  readonly faults: Fault[]
+  /** Access keys and their secrets; change them at any time. */
+  readonly secrets: Map<string, string>
+  close(): Promise<void>
+}
+
+export async function startDevS3(options: DevS3Options): Promise<DevS3> {
+  const shelf = new Shelf(options.dir)
+  for (const bucket of options.buckets) shelf.addBucket(bucket)
+  const shop: Shop = { shelf, multiparts: new Multiparts(shelf) }
+  const stats: DevS3Stats = { requests: {}, open: 0, peak: 0 }
+  const faults: Fault[] = []
+  const secrets = new Map([[options.accessKeyId, options.secretAccessKey]])
+
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    stats.open += 1
+    stats.peak = Math.max(stats.peak, stats.open)
+    response.once('close', () => {
+      stats.open -= 1
+    })
+    const serving = serve({ shop, stats, faults, secrets }, request, response)
+    // The peer went away in the middle: there is nobody to tell.
+    serving.catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port ?? 0, '127.0.0.1', resolve)
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Failure('invalid', 'no TCP port.')
+  const { port } = address
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    port,
+    stats,
+    faults,
+    secrets,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+interface Context {
+  readonly shop: Shop
+  readonly stats: DevS3Stats
+  readonly faults: Fault[]
+  readonly secrets: ReadonlyMap<string, string>
+}
+
+async function serve(
+  context: Context,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const place = operationOf(incoming)
+  const { requests } = context.stats
+  requests[place.operation] = (requests[place.operation] ?? 0) + 1
+  const accessKeyId = accessKeyOf(incoming)
+  const fault = takeFault(context.faults, { ...place, accessKeyId })
+  if (fault?.kind === 'reset' || fault?.kind === 'half-read') {
+    await readRaw(incoming, Number(incoming.headers['content-length'] ?? 0) / 2)
+    if (fault.kind === 'reset') return void incoming.socket.resetAndDestroy()
+    response.setHeader('connection', 'close')
+    return send(response, new Refusal(503, 'SlowDown').answer())
+  }
+  const raw = await readRaw(incoming)
+  if (fault?.kind === 'stall') return
+  if (fault?.kind === 'delay') await wait(fault.ms)
+  const answer = answerOf(() => {
+    if (fault) refuseBy(fault, incoming)
+    verifySignature(incoming, context.secrets)
+    const got = receive(fault?.kind === 'flip' ? changed(raw) : raw, incoming.headers)
+    const kept =
+      fault?.kind === 'truncate' ? { body: got.body.subarray(got.body.length >> 1) } : got
+    const request = { ...place, ...kept, headers: incoming.headers }
+    return route(context.shop, request, { ignoreConditions: fault?.kind === 'ignore-conditions' })
+  })
+  await answerBy(fault, response, answer)
+}
+
+function answerOf(work: () => Answer): Answer {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Refusal) return error.answer()
+    throw error
+  }
+}

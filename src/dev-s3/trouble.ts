@@ -1,0 +1,69 @@
+/** How a request is spoilt that a fault has taken: before, in its body, or in its answer. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Answer, Refusal, xml } from './answer.ts'
+import { carriesChecksum } from './body.ts'
+import type { Fault } from './faults.ts'
+
+/** Throws the Refusal of faults that keep a request from being looked at. */
+export function refuseBy(fault: Fault, incoming: IncomingMessage): void {
+  if (fault.kind === 'error') {
+    const { status, code, retryAfter } = fault
+    throw new Refusal(status, code, {
+      ...(retryAfter !== undefined && { headers: { 'retry-after': String(retryAfter) } }),
+    })
+  }
+  if (fault.kind === 'refuse-checksums' && carriesChecksum(incoming.headers)) {
+    throw new Refusal(501, 'NotImplemented')
+  }
+}
+
+/** What arrives of what was sent. */
+export function changed(body: Buffer): Buffer {
+  const copy = Buffer.from(body)
+  if (copy.length > 0) copy.writeUInt8(copy.readUInt8(0) ^ 1)
+  return copy
+}
+
+/** Sends the answer, or what the fault makes of it. */
+export async function answerBy(
+  fault: Fault | undefined,
+  response: ServerResponse,
+  answer: Answer,
+): Promise<void> {
+  const body = Buffer.from(answer.body ?? '')
+  switch (fault?.kind) {
+    case 'drop-answer':
+      response.socket?.resetAndDestroy()
+      return
+    case 'cut-answer':
+      head(response, answer, body)
+      response.write(body.subarray(0, body.length >> 1), () => response.socket?.resetAndDestroy())
+      return
+    case 'drip':
+      head(response, answer, body)
+      for (let at = 0; at < body.length && !response.destroyed; at++) {
+        response.write(body.subarray(at, at + 1))
+        await wait(20)
+      }
+      response.end()
+      return
+    case 'garbage':
+      return send(response, { status: 200, body: '<html>Please <b>log in' })
+    case 'error-in-200':
+      return send(response, xml('Error', '<Code>InternalError</Code>'))
+    default:
+      return send(response, answer)
+  }
+}
+
+export function send(response: ServerResponse, answer: Answer): void {
+  const body = Buffer.from(answer.body ?? '')
+  head(response, answer, body)
+  response.end(body)
+}
+
+function head(response: ServerResponse, answer: Answer, body: Buffer): void {
+  const length = answer.status === 204 ? {} : { 'content-length': String(body.length) }
+  response.writeHead(answer.status, { ...length, ...answer.headers })
+}

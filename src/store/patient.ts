@@ -1,0 +1,26 @@
+import { systemClock } from '../clock.ts'
+import type { Log } from '../log.ts'
+import { type Acquire, limited } from './limited.ts'
+import { openStore } from './open.ts'
+import { retrying } from './retry.ts'
+import type { S3Options } from './s3-connection.ts'
+import type { ObjectStore } from './store.ts'
+
+/** Which store, as the configuration names it. */
+export interface StorePlace {
+  readonly url: string
+  readonly s3: S3Options
+}
+
+/** The store as every part of a run uses it: a permit for each request, and retries around that. */
+export function patientStore(
+  place: StorePlace,
+  use: { readonly acquire: Acquire; readonly attempts: number; readonly log: Log },
+): ObjectStore {
+  return retrying(limited(openStore(place.url, place.s3), use.acquire), {
+    attempts: use.attempts,
+    clock: systemClock,
+    random: Math.random,
+    onRetry: ({ failure, attempt }) => use.log.debug({ err: failure, attempt }, 'asked again'),
+  })
+}
