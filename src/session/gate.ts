@@ -14,6 +14,7 @@ const pollMs = 5
 
 export class Gate {
   readonly #word: Int32Array<SharedArrayBuffer>
+  #turn: Promise<unknown> = Promise.resolve()
 
   /**
    * @param word  one element of shared memory, zero at first; given to the thread and kept by its
@@ -45,14 +46,18 @@ export class Gate {
     Atomics.and(this.#word, 0, ~inside)
   }
 
-  /** Runs native code inside the gate. */
-  async through<T>(native: () => Promise<T>): Promise<T> {
-    this.enter()
-    try {
-      return await native()
-    } finally {
-      this.leave()
-    }
+  /** Runs native code inside the gate, one after another: it blocks the thread, so nothing is lost. */
+  through<T>(native: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(async () => {
+      this.enter()
+      try {
+        return await native()
+      } finally {
+        this.leave()
+      }
+    })
+    this.#turn = turn.catch(() => {})
+    return turn
   }
 
   /**
