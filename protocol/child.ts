@@ -1,3 +1,5 @@
+import type { Failure } from '../src/failure.ts'
+
 /**
  * What a supervisor knows of those it starts: data, in Erlang's terms.
  */
@@ -8,6 +10,8 @@ export interface Death {
   /** `ordered`: a person or the supervisor asked for it. `clean`: exit code 0 that nobody asked for. */
   readonly cause: 'ordered' | 'clean' | 'crash' | 'deadline' | 'start'
   readonly reason: string
+  /** What its thread threw, where that was a Failure: its remedy is for a person to read. */
+  readonly failure?: Failure
 }
 
 export interface ChildSpec {

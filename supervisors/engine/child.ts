@@ -1,0 +1,105 @@
+import type { ChildSpec, Death } from '../../protocol/child.ts'
+import { isFailure } from '../../src/failure.ts'
+import type { Body, BodyStatus, Engine } from './member.ts'
+import { Thread } from './thread.ts'
+
+/** What a body tells the supervisor above it. */
+export interface Reports {
+  died(death: Death): void
+  /** It cannot be ended. */
+  wedged(death: Death): void
+}
+
+/** One actor through all its starts: a thread at a time. */
+export class Child implements Body {
+  readonly spec: ChildSpec
+  readonly #engine: Engine
+  readonly #reports: Reports
+  #thread: Thread | undefined
+  #up = false
+  #generation = 0
+  /** Whoever ends it waits for this: no death is told. */
+  #ending: Promise<void> | undefined
+
+  constructor(spec: ChildSpec, engine: Engine, reports: Reports) {
+    this.spec = spec
+    this.#engine = engine
+    this.#reports = reports
+  }
+
+  async start(): Promise<boolean> {
+    if (!this.#engine.mayStart()) return false
+    const { clock, log, wiring } = this.#engine
+    const generation = ++this.#generation
+    const thread = new Thread(this.spec, {
+      generation,
+      clock,
+      log,
+      onEnd: (death) => this.#gone(death),
+      onWedged: (death) => this.#reports.wedged(death),
+    })
+    this.#thread = thread
+    wiring.join(this.spec, thread.control)
+    if (!(await thread.ready())) return false
+    this.#up = true
+    this.#engine.tell({ kind: 'started', child: this.spec.id, generation })
+    return true
+  }
+
+  end(): Promise<void> {
+    return this.#endBy((thread) => thread.end({ cause: 'ordered', reason: 'ended for others' }))
+  }
+
+  stop(): Promise<void> {
+    const order = { cause: 'ordered', reason: 'stopped' } as const
+    return this.#endBy((thread) => thread.leave(order, { hurried: this.#engine.hurried() }))
+  }
+
+  async kill(): Promise<void> {
+    await this.#thread?.end({ cause: 'ordered', reason: 'killed' })
+  }
+
+  async recycle(): Promise<void> {
+    const thread = this.#thread
+    await this.drain()
+    await thread?.end({ cause: 'ordered', reason: 'restarted' })
+  }
+
+  /** Settles when it holds nothing more, or its time is over: what it holds is then left. */
+  async drain(): Promise<void> {
+    const child = this.spec.id
+    if (!this.#thread || !this.#up) return
+    try {
+      await this.#thread.drain()
+      this.#engine.tell({ kind: 'drained', child })
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      this.#engine.tell({ kind: 'undrained', child, error })
+    }
+  }
+
+  status(): BodyStatus {
+    const reading = this.#up ? this.#thread?.reading() : undefined
+    return {
+      busy: reading?.busy ?? null,
+      work: reading?.work ?? '',
+      heartbeatAgeMs: reading?.silentMs ?? null,
+      children: [],
+    }
+  }
+
+  async #endBy(how: (thread: Thread) => Promise<void>): Promise<void> {
+    if (!this.#thread) return
+    this.#ending ??= how(this.#thread)
+    await this.#ending
+  }
+
+  #gone(death: Death): void {
+    this.#engine.wiring.part(this.spec.id)
+    this.#thread = undefined
+    this.#up = false
+    const awaited = this.#ending !== undefined
+    this.#ending = undefined
+    if (!awaited) this.#reports.died(death)
+  }
+}

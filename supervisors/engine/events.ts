@@ -1,0 +1,74 @@
+import type { Death } from '../../protocol/child.ts'
+import type { Failure } from '../../src/failure.ts'
+import type { Log } from '../../src/log.ts'
+
+/** What happens in a tree, for whoever watches it; each of them is a line in the log too. */
+export type TreeEvent =
+  | { readonly kind: 'started'; readonly child: string; readonly generation: number }
+  | { readonly kind: 'died'; readonly child: string; readonly death: Death }
+  | {
+      readonly kind: 'restarting'
+      readonly child: string
+      readonly death: Death
+      readonly inMs: number
+      /** Restarts of this child in all, this one included. */
+      readonly count: number
+      /** All that start again, in order. */
+      readonly cohort: readonly string[]
+    }
+  | {
+      readonly kind: 'gaveUp'
+      readonly supervisor: string
+      readonly child: string
+      readonly failure: Failure
+    }
+  | { readonly kind: 'drained'; readonly child: string }
+  /** It could not finish what it held in its time: that is left for the next run. */
+  | { readonly kind: 'undrained'; readonly child: string; readonly error: unknown }
+  /** It is inside native code past its deadline, and cannot be ended but with the whole process. */
+  | { readonly kind: 'wedged'; readonly child: string; readonly death: Death }
+
+export function logEvent(log: Log, event: TreeEvent): void {
+  const { level, fields, line } = lineOf(event)
+  log[level](fields, line)
+}
+
+interface Line {
+  readonly level: 'info' | 'warn' | 'error' | 'fatal'
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly line: string
+}
+
+function lineOf(event: TreeEvent): Line {
+  const { child } = event
+  switch (event.kind) {
+    case 'started':
+      return { level: 'info', fields: { child, generation: event.generation }, line: 'started' }
+    case 'died': {
+      const level = event.death.cause === 'ordered' ? 'info' : 'warn'
+      return { level, fields: describe(event.death), line: 'died' }
+    }
+    case 'restarting': {
+      const { death, count, cohort } = event
+      const fields = { ...describe(death), count, inMs: Math.round(event.inMs), cohort }
+      return { level: 'warn', fields, line: 'restarting' }
+    }
+    case 'gaveUp': {
+      const fields = { supervisor: event.supervisor, child, err: event.failure }
+      return { level: 'error', fields, line: 'gave up' }
+    }
+    case 'drained':
+      return { level: 'info', fields: { child }, line: 'drained' }
+    case 'undrained':
+      return { level: 'warn', fields: { child, err: event.error }, line: 'not drained' }
+    case 'wedged':
+      return { level: 'fatal', fields: describe(event.death), line: 'cannot be ended' }
+  }
+}
+
+const describe = ({ child, cause, reason, failure }: Death) => ({
+  child,
+  cause,
+  reason,
+  ...(failure === undefined ? {} : { err: failure }),
+})

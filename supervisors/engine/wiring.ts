@@ -1,0 +1,86 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { PeerEnded, transfer } from '../../protocol/channel.ts'
+import type { ChildSpec } from '../../protocol/child.ts'
+import type { Client, Contract } from '../../protocol/contract.ts'
+import type { controlContract, Wire } from '../../protocol/control.ts'
+import { Peer } from '../../protocol/peer.ts'
+import type { Clock } from '../../src/clock.ts'
+
+type Control = Client<typeof controlContract>
+
+/**
+ * Who holds whose port. Whenever either end of an edge starts, both get a port of a new channel, with
+ * a generation that no earlier one had; the ports of a thread that ended close by themselves.
+ */
+export class Wiring {
+  readonly #clock: Clock
+  readonly #present = new Map<string, { readonly spec: ChildSpec; readonly control: Control }>()
+  /** Those on this thread who ask an actor. */
+  readonly #clients: { readonly of: string; readonly as: string; attach: Attach; close(): void }[] =
+    []
+  #generation = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** A thread has started: its edges to all that are there are made. */
+  join(spec: ChildSpec, control: Control): void {
+    this.#present.set(spec.id, { spec, control })
+    for (const id of spec.asks) {
+      const asked = this.#present.get(id)
+      if (asked) this.#link(spec.id, wire(control.wire), id, asked.control)
+    }
+    for (const { spec: other, control: otherControl } of this.#present.values()) {
+      if (other.asks.includes(spec.id)) {
+        this.#link(other.id, wire(otherControl.wire), spec.id, control)
+      }
+    }
+    for (const client of this.#clients) {
+      if (client.of === spec.id) this.#link(client.as, client.attach, spec.id, control)
+    }
+  }
+
+  part(id: string): void {
+    this.#present.delete(id)
+  }
+
+  /** This thread asks an actor, through all its restarts. */
+  client<C extends Contract>(id: string, contract: C): Peer<C> {
+    const peer = new Peer(id, contract, { clock: this.#clock })
+    const client = {
+      of: id,
+      as: `main/${this.#clients.length}`,
+      attach: (_: string, generation: number, port: MessagePort) => peer.attach(port, generation),
+      close: () => peer.close(),
+    }
+    this.#clients.push(client)
+    const asked = this.#present.get(id)
+    if (asked) this.#link(client.as, client.attach, id, asked.control)
+    return peer
+  }
+
+  /** Nothing will start any more: what this thread still asks is rejected. */
+  close(): void {
+    for (const client of this.#clients) client.close()
+  }
+
+  #link(asker: string, attach: Attach, asked: string, askedControl: Control): void {
+    const { port1, port2 } = new MessageChannel()
+    const generation = ++this.#generation
+    wire(askedControl.serve)(asker, generation, port2)
+    attach(asked, generation, port1)
+  }
+}
+
+/** Hands one end of an edge over: the port, and the name of the actor at its other end. */
+type Attach = (actor: string, generation: number, port: MessagePort) => void
+
+const wire =
+  (tell: (wire: Wire) => Promise<void>): Attach =>
+  (actor, generation, port) => {
+    tell(transfer({ actor, generation, port }, [port])).catch((error: unknown) => {
+      // It ended before it took the port; its next start makes a new edge.
+      if (!(error instanceof PeerEnded)) throw error
+    })
+  }
