@@ -1,4 +1,4 @@
-/** Owns reading a dataset's file by position. No descriptor outlives its use: shards can be many. */
+/** Reads a dataset's file by position. No descriptor outlives its use: shards can be many. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { Failure } from '../failure.ts'
 
@@ -20,12 +20,13 @@ export class ArrowFile {
    * @throws Failure `corrupt`: the file ends before
    */
   read(at: number, length: number): Uint8Array<ArrayBuffer> {
-    if (at + length > this.size) throw endsEarly(this.path, at, length, this.size - at)
+    const left = Math.max(0, this.size - at)
+    if (length > left) throw endsEarly(this.path, at, { want: length, found: left })
     const bytes = new Uint8Array(length)
     let done = 0
     while (done < length) {
       const count = readSync(this.#fd, bytes, done, length - done, at + done)
-      if (count === 0) throw endsEarly(this.path, at, length, done)
+      if (count === 0) throw endsEarly(this.path, at, { want: length, found: done })
       done += count
     }
     return bytes
@@ -43,11 +44,10 @@ export function withFile<T>(path: string, use: (file: ArrowFile) => T, sizeBefor
   try {
     const file = new ArrowFile(path, fd)
     if (sizeBefore !== undefined && file.size !== sizeBefore) {
-      throw new Failure(
-        'corrupt',
-        `a dataset file changed while in use. file=${path}, want=${sizeBefore} bytes, found=${file.size}`,
-        { remedy: 'Leave the dataset alone while a run reads it; start again.' },
-      )
+      const sizes = `want=${sizeBefore} bytes, found=${file.size}`
+      throw new Failure('corrupt', `a dataset file changed while in use. file=${path}, ${sizes}`, {
+        remedy: 'Leave the dataset alone while a run reads it; start again.',
+      })
     }
     return use(file)
   } finally {
@@ -66,9 +66,14 @@ function openFile(path: string): number {
   }
 }
 
-const endsEarly = (path: string, at: number, want: number, found: number): Failure =>
-  new Failure(
+function endsEarly(
+  path: string,
+  at: number,
+  { want, found }: { readonly want: number; readonly found: number },
+): Failure {
+  return new Failure(
     'corrupt',
-    `an Arrow file ends early. file=${path}, offset=${at}, want=${want} bytes, found=${Math.max(0, found)}`,
+    `an Arrow file ends early. file=${path}, offset=${at}, want=${want} bytes, found=${found}`,
     { remedy: 'The file is cut: copy or write it again.' },
   )
+}

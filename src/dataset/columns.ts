@@ -65,9 +65,10 @@ export function checkSameTypes(
     const want = typeOf(first.schema, name)
     const found = typeOf(other.schema, name)
     if (want === found) continue
+    const types = `want=${want} as in ${first.path}, found=${found}`
     throw new Failure(
       'invalid',
-      `shards differ in a column's type. column=${name}, file=${other.path}, want=${want} as in ${first.path}, found=${found}`,
+      `shards differ in a column's type. column=${name}, file=${other.path}, ${types}`,
       { remedy: 'Cast the columns to one type and save the dataset again.' },
     )
   }
@@ -89,8 +90,7 @@ function listColumn(schema: Schema, name: string, path: string): ListColumn {
   if (!DataType.isList(type) && !DataType.isLargeList(type) && !DataType.isFixedSizeList(type)) {
     throw wrongType(name, path, want, type)
   }
-  // A list whose child a damaged schema lacks has no type to name.
-  const item = type.children[0] && itemType(type.children[0].type)
+  const item = itemType(type.children[0].type)
   if (!item) throw wrongType(name, path, want, type)
   if (DataType.isFixedSizeList(type)) {
     if (!(type.listSize >= 0)) throw wrongType(name, path, want, type)
@@ -117,14 +117,15 @@ function itemType(type: DataType): ItemType | undefined {
 const intBits = [8, 16, 32, 64] as const
 
 function findField(schema: Schema, name: string, path: string): { index: number; type: DataType } {
-  const columns = schema.fields.map((field) => field.name)
+  // A schema may leave a name out, whatever the type says.
+  const columns = schema.fields.map((field) => `${field.name}`)
   const index = columns.indexOf(name)
   const field = schema.fields[index]
   if (field) return { index, type: field.type }
   if (columns.length === 1 && columns[0] === 'indices') {
     throw new Failure(
       'invalid',
-      `a dataset file is an indices mapping, which \`datasets\` keeps as a cache, and holds no samples. file=${path}`,
+      `a dataset file is an indices mapping, a cache that holds no samples. file=${path}`,
       { remedy: 'Name the dataset itself; `save_to_disk` writes the selected rows out.' },
     )
   }
@@ -139,6 +140,6 @@ function findField(schema: Schema, name: string, path: string): { index: number;
 const wrongType = (name: string, path: string, want: string, found: DataType): Failure =>
   new Failure(
     'invalid',
-    `a column has a type that cannot be read. column=${name}, file=${path}, want=${want}, found=${found}`,
+    `a column's type cannot be read. column=${name}, file=${path}, want=${want}, found=${found}`,
     { remedy: 'Name another column under dataset.columns, or cast it and save the dataset again.' },
   )

@@ -4,8 +4,8 @@ import { withFile } from './arrow-file.ts'
 import type { Dataset } from './rows.ts'
 
 /**
- * What a sample is stored under: the first 16 bytes of the SHA-256 of its token ids as little-endian
- * int32 (every platform that onnxruntime runs on is little-endian).
+ * What a sample is stored under: the first 16 bytes of the SHA-256 of its token ids as
+ * little-endian int32 (every platform that onnxruntime runs on is little-endian).
  *
  * @param ids  int32 [tokens]
  * @returns    16 bytes

@@ -1,5 +1,5 @@
 /**
- * Finds where each record batch lies in an Arrow IPC stream, reading messages' metadata and no body.
+ * Finds where each record batch lies in an Arrow IPC stream: reads messages' metadata, and no body.
  * A file that ends before its last message does is refused here, so that no row is missed later.
  *
  * @source Arrow columnar format, "Encapsulated message format" and "IPC Streaming Format"
@@ -23,7 +23,7 @@ export interface BatchLayout {
   readonly version: MetadataVersion
 }
 
-export interface StreamLayout {
+interface StreamLayout {
   readonly schema: Schema
   readonly batches: readonly BatchLayout[]
 }
@@ -32,7 +32,7 @@ export interface StreamLayout {
 const metadataBytesMax = 64 * 2 ** 20
 
 /**
- * @throws Failure `corrupt`: cut or damaged, with the offset; `invalid`: not a stream, or compressed
+ * @throws Failure `corrupt`: cut or damaged, with its offset; `invalid`: no stream, or compressed
  */
 export function readStream(file: ArrowFile): StreamLayout {
   refuseOtherFormats(file)
@@ -90,7 +90,7 @@ function readMessage(file: ArrowFile, at: number): Encapsulated | undefined {
   return { message, bodyAt, end }
 }
 
-/** Since Arrow 0.15 a marker precedes the length, so that metadata starts on 8 bytes; before, none. */
+/** Since Arrow 0.15 a marker precedes the length, so that metadata starts on 8 bytes. */
 function readPrefix(file: ArrowFile, at: number): { metadataAt: number; metadataBytes: number } {
   const int32 = (from: number): number => {
     if (from + 4 > file.size) {
@@ -124,7 +124,10 @@ function decode(
 
 function schemaOf(file: ArrowFile, message: Message<MessageHeader.Schema>): Schema {
   try {
-    return message.header()
+    const schema = message.header()
+    // Naming its types looks at every child, and throws where one is missing.
+    String(schema)
+    return schema
   } catch (cause) {
     throw new Failure('invalid', `a dataset file's schema cannot be read. file=${file.path}`, {
       remedy: 'Where a column has a type that is not known here, save the dataset without it.',
@@ -153,7 +156,7 @@ function batchLayout(
     const codec = CompressionType[header.compression.type] ?? `codec ${header.compression.type}`
     throw new Failure(
       'invalid',
-      `an Arrow file is compressed; this version reads uncompressed bodies. file=${file.path}, offset=${at}, codec=${codec}`,
+      `an Arrow file is compressed; this version reads others. file=${file.path}, codec=${codec}`,
       { remedy: 'Write it again uncompressed (`save_to_disk` does; pyarrow: compression=None).' },
     )
   }

@@ -2,7 +2,7 @@
  * Checks that what a message's metadata points to lies within it. apache-arrow's decoder trusts the
  * counts it finds: a damaged one would have it build millions of objects before anyone noticed.
  *
- * @source Arrow's format/Message.fbs and Schema.fbs (slots), FlatBuffers' internals (tables, vectors)
+ * @source Arrow's format/Message.fbs and Schema.fbs for slots, FlatBuffers' internals for the rest
  */
 
 /** What a table's slots hold, as far as a count in them could be wrong. */
@@ -15,11 +15,8 @@ interface Shape {
 
 const keyValue: Shape = { vectors: { 0: 1, 1: 1 } }
 
-const dictionaryEncoding: Shape = {}
-
 const field: Shape = {
   vectors: { 0: 1 },
-  tables: { 4: dictionaryEncoding },
   // A getter, because a field's children are fields.
   get tableVectors() {
     return { 5: field, 6: keyValue }
@@ -31,18 +28,18 @@ const recordBatch: Shape = { vectors: { 1: 16, 2: 16, 4: 8 }, tables: { 3: {} } 
 const dictionaryBatch: Shape = { tables: { 1: recordBatch } }
 
 /** By MessageHeader. */
-const headers: Readonly<Record<number, Shape>> = {
+const headers: Readonly<Partial<Record<number, Shape>>> = {
   1: schema,
   2: dictionaryBatch,
   3: recordBatch,
 }
 
-/** @throws Error that says what points outside; RangeError from DataView where a read itself does */
+/** @throws Error that says what points outside; DataView's RangeError where a read itself does */
 export function checkMetadataBounds(metadata: Uint8Array<ArrayBuffer>): void {
   const walk = new Walk(metadata)
   const root = walk.u32(0)
-  const headerType = walk.slot(root, 1)
-  const shape = headers[headerType === 0 ? 0 : (metadata[headerType] ?? 0)]
+  const typeAt = walk.slot(root, 1)
+  const shape = typeAt === 0 ? undefined : headers[metadata[typeAt]]
   walk.check(root, {
     tableVectors: { 4: keyValue },
     ...(shape && { tables: { 2: shape } }),

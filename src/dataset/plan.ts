@@ -32,9 +32,9 @@ export interface Plan {
  *    row that brings its plannable tokens to max(2^22, 16 budgets). So a window's rows lie close
  *    together on disk, and windows before the end stay when a dataset grows.
  * 2. Windows come in an order shuffled by the seed, so that early output represents the dataset.
- * 3. Within window w, rows are shuffled by a generator seeded with (seed, w), then sorted by length;
- *    equal lengths keep the shuffled order. Batches are cut off that list, shortest first, each as
- *    long as rows × longest stays within both budgets; then the batches are shuffled.
+ * 3. Within window w, rows are shuffled by a generator seeded with seed and w, then sorted by
+ *    length; equal lengths keep the shuffled order. Batches are cut off that list, shortest first,
+ *    each as long as rows × longest stays within both budgets; then the batches are shuffled.
  *
  * Shuffles are Fisher-Yates from the end, on Mulberry32 (`seededRandom`).
  *
@@ -49,7 +49,7 @@ export function planBatches(lengths: Int32Array, options: PlanOptions): Plan {
   const windowOrder = Uint32Array.from(windows.starts.keys())
   shuffle(windowOrder, options.seed)
   for (const window of windowOrder) {
-    const start = windows.starts[window] ?? 0
+    const start = windows.starts[window]
     const end = windows.starts[window + 1] ?? count
     planWindow(lengths, { start, end, window }, options, { order, starts })
   }
@@ -71,7 +71,7 @@ function cutWindows(lengths: Int32Array, options: PlanOptions) {
       starts.push(row)
       tokens = 0
     }
-    const length = lengths[row] ?? 0
+    const length = lengths[row]
     if (isPlannable(length, options)) tokens += length
     else unplanned.push(row)
   }
@@ -116,16 +116,16 @@ function sortedRows(
   const rows = new Uint32Array(end - start)
   let count = 0
   for (let row = start; row < end; row++) {
-    if (isPlannable(lengths[row] ?? 0, options)) rows[count++] = row
+    if (isPlannable(lengths[row], options)) rows[count++] = row
   }
   const shuffled = rows.subarray(0, count)
   shuffle(shuffled, seed)
   // Length and place as one number: sorting numbers needs no comparison function, which is slow.
   const keys = new Float64Array(count)
-  for (let i = 0; i < count; i++) keys[i] = (lengths[shuffled[i] ?? 0] ?? 0) * count + i
+  for (let i = 0; i < count; i++) keys[i] = lengths[shuffled[i]] * count + i
   keys.sort()
   const sorted = new Uint32Array(count)
-  for (let i = 0; i < count; i++) sorted[i] = shuffled[(keys[i] ?? 0) % count] ?? 0
+  for (let i = 0; i < count; i++) sorted[i] = shuffled[keys[i] % count]
   return sorted
 }
 
@@ -136,7 +136,7 @@ function cutBatches(lengths: Int32Array, rows: Uint32Array, options: PlanOptions
   const cuts: number[] = []
   let start = 0
   for (let i = 0; i < rows.length; i++) {
-    const padded = (i - start + 1) * (lengths[rows[i] ?? 0] ?? 0)
+    const padded = (i - start + 1) * lengths[rows[i]]
     if (i === 0 || padded > paddedMax) {
       cuts.push(i)
       start = i
@@ -149,8 +149,8 @@ function shuffle(values: Uint32Array, seed: number): void {
   const random = seededRandom(seed)
   for (let i = values.length - 1; i > 0; i--) {
     const other = Math.floor(random() * (i + 1))
-    const value = values[i] ?? 0
-    values[i] = values[other] ?? 0
+    const value = values[i]
+    values[i] = values[other]
     values[other] = value
   }
 }

@@ -176,9 +176,10 @@ class Cursor {
   }
 
   #damaged(name: string, fact: string, want: string, found: string): Failure {
+    const place = `column=${name}, file=${this.#path}, offset=${this.#batch.at}`
     return new Failure(
       'corrupt',
-      `a record batch is damaged: a column ${fact}. column=${name}, file=${this.#path}, offset=${this.#batch.at}, want=${want}, found=${found}`,
+      `a record batch is damaged: a column ${fact}. ${place}, want=${want}, found=${found}`,
       { remedy: 'The file is damaged: copy or write it again.' },
     )
   }

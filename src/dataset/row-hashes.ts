@@ -1,7 +1,7 @@
 /**
  * The content hashes of a dataset's rows, gathered as rows are read, so that a resume need not read
- * them again. The table is a cache: a file that is damaged or of another dataset is refused, and the
- * caller starts an empty one.
+ * them again. The table is a cache: a file that is damaged or of another dataset is refused, and
+ * the caller starts an empty one.
  *
  * File, little-endian: magic `DSROWHS1`, rows (uint32), CRC-32 of all that follows (uint32), the
  * dataset's fingerprint [32], a bit a row that is known, 16 bytes a row.
@@ -40,7 +40,7 @@ export class RowHashes {
 
   /** @param hash  16 bytes, of `contentHash` */
   set(row: number, hash: Uint8Array): void {
-    const byte = this.#knownBits[row >> 3] ?? 0
+    const byte = this.#knownBits[row >> 3]
     const bit = 1 << (row & 7)
     if ((byte & bit) === 0) this.#known++
     this.#knownBits[row >> 3] = byte | bit
@@ -49,11 +49,11 @@ export class RowHashes {
 
   /** 16 bytes, a view on the table; undefined where the row's hash is not known. */
   get(row: number): Uint8Array<ArrayBuffer> | undefined {
-    if (((this.#knownBits[row >> 3] ?? 0) & (1 << (row & 7))) === 0) return undefined
+    if ((this.#knownBits[row >> 3] & (1 << (row & 7))) === 0) return undefined
     return this.#hashes.subarray(row * hashBytes, (row + 1) * hashBytes)
   }
 
-  /** Atomic: a reader sees the table before or after, never a part. Needs no sync: it is a cache. */
+  /** Atomic: a reader sees the table before or after, never a part. A cache needs no sync. */
   save(path: string): void {
     const header = Buffer.alloc(headerBytes)
     header.write(magic, 'latin1')

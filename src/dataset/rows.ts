@@ -5,7 +5,8 @@
  */
 import { type ArrowFile, withFile } from './arrow-file.ts'
 import type { Columns } from './columns.ts'
-import { OpenBatch, type Sample, Spans, type Unusable } from './open-batch.ts'
+import { Spans } from './list-reader.ts'
+import { OpenBatch, type Sample, type Unusable } from './open-batch.ts'
 import type { BatchRegions } from './regions.ts'
 
 export interface Shard {
@@ -23,7 +24,7 @@ export interface DatasetFile {
   readonly bytes: number
 }
 
-export interface DatasetParts {
+interface DatasetParts {
   /** What to open below a copied root: `.`, or the name of the one file. */
   readonly entry: string
   readonly files: readonly DatasetFile[]
@@ -74,7 +75,7 @@ export class Dataset {
       throw new RangeError(`no such row. want=0 to ${this.rows - 1}, found=${row}`)
     }
     const index = this.#indexOf(row)
-    return this.#batch(index).read(row - (this.#batches[index]?.firstRow ?? 0))
+    return this.#batch(index).read(row - this.#batches[index].firstRow)
   }
 
   /**
@@ -111,7 +112,7 @@ export class Dataset {
     let high = this.#batches.length - 1
     while (low < high) {
       const middle = (low + high + 1) >> 1
-      if ((this.#batches[middle]?.firstRow ?? 0) <= row) low = middle
+      if (this.#batches[middle].firstRow <= row) low = middle
       else high = middle - 1
     }
     return low
@@ -127,9 +128,8 @@ export class Dataset {
 
   #openBatch(index: number): OpenBatch {
     const { columns, cacheBytes } = this.#parts
-    const located = this.#batches[index]
-    if (!columns || !located) throw new RangeError(`no such batch. found=${index}`)
-    const { shard, batch } = located
+    const { shard, batch } = this.#batches[index]
+    if (!columns) throw new Error('a dataset with batches has columns')
     const open = withFile(
       shard.path,
       (file) => new OpenBatch(file, columns, batch, cacheBytes / 2),

@@ -1,4 +1,4 @@
-/** Whether a sample is fit for a target model. Pure; what is wrong with the row itself is known before. */
+/** Whether a sample is fit for a target model. What is wrong with the row itself comes before. */
 import type { Sample, SkipReason, Unusable } from './open-batch.ts'
 
 export interface Limits {

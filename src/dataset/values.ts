@@ -1,4 +1,4 @@
-/** Bytes of Arrow values to numbers. No BigInt leaves: 64-bit integers are read as pairs of words. */
+/** Bytes of Arrow values to numbers. No BigInt: 64-bit integers are read as pairs of words. */
 import type { IntType, ItemType } from './columns.ts'
 
 /**
@@ -18,8 +18,7 @@ export function toInt32(
       const words = new Int32Array(bytes.buffer, 0, 2 * count)
       const out = new Int32Array(count)
       for (let i = 0; i < count; i++) {
-        const low = words[2 * i] ?? -1
-        out[i] = words[2 * i + 1] === 0 ? low : -1
+        out[i] = words[2 * i + 1] === 0 ? words[2 * i] : -1
       }
       return out
     }
@@ -60,7 +59,7 @@ export function toFlags(
 
 /** Bits count from the least significant of the first byte. */
 export const isSet = (bits: Uint8Array, index: number): boolean =>
-  (((bits[index >> 3] ?? 0) >> (index & 7)) & 1) === 1
+  ((bits[index >> 3] >> (index & 7)) & 1) === 1
 
 export function hasNegative(values: Int32Array): boolean {
   for (const value of values) if (value < 0) return true

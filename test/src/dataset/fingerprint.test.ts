@@ -26,14 +26,14 @@ function copyOf(name: string): string {
   return copy
 }
 
-test('content hash: 16 bytes of SHA-256 over little-endian int32, whatever buffer the ids lie in', () => {
+test('content hash: 16 bytes of SHA-256 over int32, whatever buffer the ids lie in', () => {
   // printf '\x01\x00\x00\x00\x00\x01\x00\x00' | sha256sum
   const want = '242045e2f1bb37769b514f182fd91b3d'
   assert.equal(contentHash(Int32Array.of(1, 256)).toString('hex'), want)
   assert.equal(contentHash(Int32Array.of(9, 1, 256, 9).subarray(1, 3)).toString('hex'), want)
 })
 
-test('fingerprint: a copy is the same dataset; a changed token or description makes another', () => {
+test('fingerprint: a copy is the same dataset; a changed token makes another', () => {
   const first = fingerprintOf(golden('arrow', 'shuffled'))
   const copy = copyOf('shuffled')
   assert.equal(fingerprintOf(copy), first)

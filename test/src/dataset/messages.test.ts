@@ -1,4 +1,4 @@
-/** A stream that is cut or damaged anywhere: refused, or read; never a crash, never fewer rows unseen. */
+/** A stream that is cut or damaged: refused, or read; never a crash, never rows lost unseen. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,7 @@ function rowsOf(bytes: Uint8Array): number | 'refused' {
   }
 }
 
-test('messages: batches are found where they are, with marker and without, with end and without', () => {
+test('messages: batches are found with marker and without, with end and without', () => {
   const layouts = ['ipc_stream.arrow', 'ipc_stream_legacy_v4.arrow'].map((name) =>
     withFile(golden('arrow', name), readStream),
   )

@@ -36,7 +36,7 @@ test('plan: every plannable row is in one batch, every other in none', () => {
     const plan = planBatches(lengths, { ...options, seed })
     const planned = batchesOf(lengths, { seed }).flat()
     assert.equal(plan.rowsPlanned, planned.length)
-    const isPlannable = (row: number) => lengths[row]! > 0 && lengths[row]! <= options.maxTokens
+    const isPlannable = (row: number) => lengths[row] > 0 && lengths[row] <= options.maxTokens
     const rows = [...lengths.keys()]
     assert.deepEqual(Uint32Array.from(planned).sort(), Uint32Array.from(rows.filter(isPlannable)))
     assert.deepEqual(
@@ -55,7 +55,7 @@ test('plan: padded tokens and output bytes stay within budget; a longer row is a
     for (const rows of batchesOf(lengths, change)) {
       assert.ok(rows.length > 0)
       if (rows.length === 1) continue
-      const padded = rows.length * Math.max(...rows.map((row) => lengths[row]!))
+      const padded = rows.length * Math.max(...rows.map((row) => lengths[row]))
       assert.ok(padded <= tokenBudget && padded * outputBytesPerToken <= outputBytesMax)
     }
   }
@@ -67,8 +67,8 @@ test('plan: batches are nearly full, since rows of like length share them', () =
   let tokens = 0
   let padded = 0
   for (const rows of batches) {
-    tokens += rows.reduce((sum, row) => sum + lengths[row]!, 0)
-    padded += rows.length * lengths[rows.at(-1)!]!
+    tokens += rows.reduce((sum, row) => sum + lengths[row], 0)
+    padded += rows.length * lengths[rows.at(-1) ?? 0]
   }
   assert.ok(tokens / padded > 0.95, `fill=${tokens / padded}`)
 })
@@ -101,7 +101,7 @@ test('plan: a batch’s rows lie close together, so that few record batches are 
     const last = Math.max(...rows)
     let between = 0
     for (let row = first; row < last; row++) {
-      const length = lengths[row]!
+      const length = lengths[row]
       if (length > 0 && length <= options.maxTokens) between += length
     }
     assert.ok(between <= 2 ** 22, `between=${between}`)

@@ -91,7 +91,7 @@ function checkAll(root: string): { datasets: number; files: number } {
   return { datasets: Object.keys(expected.datasets).length, files: files.length }
 }
 
-test('dataset: rows of save_to_disk directories and stream files are those that were written', () => {
+test('dataset: rows of save_to_disk and of stream files are those that were written', () => {
   assert.deepEqual(checkAll(golden('arrow')), { datasets: 8, files: 5 })
 })
 

@@ -131,7 +131,7 @@ test('dataset: an unknown split or column is refused with the nearest name', () 
   })
 })
 
-test('dataset: a mask that is configured must be there; a column that is none may be absent', () => {
+test('dataset: a mask that is configured must be there; lengths may be absent', () => {
   const path = golden('arrow', 'uint16_ids.arrow')
   assertRefused(path, { kind: 'invalid', says: [/want=loss_mask, found=input_ids input_ids_u32/] })
   const dataset = openDataset(path, { columns: { ...columns, lossMask: null } })
