@@ -68,7 +68,7 @@ const themes: readonly Theme[] = [
   },
 ]
 
-/** Conversations of one to four exchanges. No two are the same; the same draws give the same ones. */
+/** Conversations of one to four exchanges, no two the same. The same draws give the same ones. */
 export function* conversations(random: Random): Generator<readonly Exchange[], never> {
   const seen = new Set<string>()
   for (;;) {

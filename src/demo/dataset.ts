@@ -1,10 +1,10 @@
-/** The demo's tokenized dataset, made on the spot: no download, and no large file in the repository. */
+/** The demo's tokenized dataset, made on the spot: no download, no large file in the repository. */
 import { seededRandom } from '../clock.ts'
 import { type DatasetRow, type WrittenDataset, writeDataset } from '../dataset/write.ts'
 import { conversations, type Exchange } from './conversations.ts'
 
 export const demoRows = 400
-/** Token ids are the text's UTF-8 bytes, and above them these; the rest of the vocabulary is spare. */
+/** Token ids are the text's UTF-8 bytes, and above them these; the vocabulary's rest is spare. */
 const marks = { start: 256, user: 257, assistant: 258, end: 259 } as const
 export const demoVocab = 512
 

@@ -1,4 +1,4 @@
-/** The demo's target: a Qwen3 of random weights, small enough to be made in a blink, ten layers deep. */
+/** The demo's target: a Qwen3 of random weights, ten layers deep, small enough to be made at once. */
 import { writeRandomTarget } from '../models/random-target.ts'
 import { demoVocab } from './dataset.ts'
 

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tableFromIPC, type Vector } from 'apache-arrow'
+import { openDataset } from '../../../src/dataset/shards.ts'
+import { usable } from '../../../src/dataset/usable.ts'
 import { demoRows, demoVocab, writeDemoDataset } from '../../../src/demo/dataset.ts'
 
 async function writeHere(t: TestContext): Promise<string> {
@@ -66,4 +68,18 @@ test('demo dataset: what is supervised is the answers', async (t) => {
   assert.ok(sums.length > 20, `sums=${sums.length}`)
   for (const [, a, b, sum] of sums) assert.equal(Number(a) + Number(b), Number(sum))
   assert.ok(texts.every((text) => !text.includes('?')))
+})
+
+test('demo dataset: this project reads it by its default columns, each row usable', async (t) => {
+  const columns = { inputIds: 'input_ids', lossMask: 'loss_mask', seqLen: 'seq_len' }
+  const dir = await writeHere(t)
+  const dataset = openDataset(dir, { columns })
+  const [ids, masks] = [lists(dir, 'input_ids'), lists(dir, 'loss_mask')]
+  assert.equal(dataset.rows, demoRows)
+  for (let row = 0; row < demoRows; row++) {
+    const sample = usable(dataset.read(row), { vocab: demoVocab, maxTokens: 450 })
+    assert.ok('ids' in sample, `row=${row}`)
+    assert.deepEqual(Array.from(sample.ids), ids[row])
+    assert.deepEqual(Array.from(sample.mask ?? []), masks[row])
+  }
 })

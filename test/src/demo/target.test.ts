@@ -9,7 +9,7 @@ import { writeDemoTarget } from '../../../src/demo/target.ts'
 import { openTarget } from '../../../src/models/target.ts'
 import { targetLayerIds } from '../../../src/models/target-layers.ts'
 
-test('demo target: a small Qwen3 that opens, with layers enough, the same everywhere', async (t) => {
+test('demo target: a small Qwen3 with layers enough, the same everywhere', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'draftsmith-demo-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
   const bytes = await writeDemoTarget(dir)
