@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { parseDocument, stringify } from 'yaml'
+import { Failure } from '../failure.ts'
+import { describeIssues } from './errors.ts'
+import { type Config, configSchema, sectionsNotBuilt } from './schema.ts'
+
+export interface LoadedConfig {
+  /** Whole, with defaults; paths are absolute. */
+  readonly config: Config
+  /** What this version accepts and does not act on. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Reads a configuration, YAML or JSON.
+ *
+ * @param path       paths inside it are relative to its folder
+ * @throws           Failure `invalid`: every fault at once, a line each
+ */
+export function loadConfig(path: string): LoadedConfig {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new Failure('invalid', `no configuration can be read. path=${path}`, {
+      cause,
+      remedy: 'Name a YAML or JSON file; the README shows a small one.',
+    })
+  }
+  return parseConfig(text, { name: path, base: dirname(resolve(path)) })
+}
+
+/** The same from text; `base` is what relative paths start from. */
+export function parseConfig(text: string, from: { name: string; base: string }): LoadedConfig {
+  const document = parseDocument(text)
+  if (document.errors.length > 0) {
+    const faults = document.errors.map((error) => error.message.split('\n')[0])
+    throw refusal(from.name, faults)
+  }
+  const input: unknown = document.toJS() ?? {}
+  const parsed = configSchema.safeParse(input)
+  if (!parsed.success) throw refusal(from.name, describeIssues(configSchema, parsed.error, input))
+  return { config: withAbsolutePaths(parsed.data, from.base), warnings: warningsOf(parsed.data) }
+}
+
+function refusal(name: string, faults: readonly string[]): Failure {
+  const lines = faults.map((fault) => `\n  ${fault}`).join('')
+  return new Failure(
+    'invalid',
+    `the configuration has ${faults.length} fault(s). file=${name}${lines}`,
+    {
+      remedy: 'Correct them in the file; nothing was changed.',
+    },
+  )
+}
+
+function withAbsolutePaths(config: Config, base: string): Config {
+  const absolute = (path: string) => resolve(base, path)
+  const inFiles = /^file:\/\/(?!\/)(.*)$/.exec(config.store)
+  return {
+    ...config,
+    store: inFiles ? `file://${absolute(inFiles[1])}` : config.store,
+    work: absolute(config.work),
+    dataset: { ...config.dataset, path: absolute(config.dataset.path) },
+    target: { ...config.target, path: absolute(config.target.path) },
+  }
+}
+
+function warningsOf(config: Config): string[] {
+  const warnings = sectionsNotBuilt
+    .filter((section) => config[section] !== undefined)
+    .map((section) => `${section}: this version does not act on it`)
+  if (config.extract.isolation === 'process') {
+    warnings.push('extract.isolation: this version runs extractors as threads')
+  }
+  return warnings
+}
+
+/**
+ * The configuration as it is kept in the store: without what may hold a secret, and without what
+ * belongs to one machine (`work`).
+ */
+export function configForStore(config: Config): string {
+  const { work: _machine, notify: _secret, ...kept } = config
+  return stringify(kept)
+}

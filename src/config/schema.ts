@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { parseBytes } from './sizes.ts'
+
+/** The configuration, key by key. Sections that this version does not act on are accepted whole. */
+
+const bytes = z.union([z.number().int().nonnegative(), z.string()]).transform((value, context) => {
+  const parsed = typeof value === 'number' ? value : parseBytes(value)
+  if (parsed !== undefined) return parsed
+  context.addIssue({ code: 'custom', message: `no size: ${value}. want=such as 150GB or 64MiB` })
+  return z.NEVER
+})
+
+const count = z.number().int().positive()
+const device = z
+  .string()
+  .regex(/^(cpu|webgpu|cuda(:\d+)?)$/, 'no device. want=cpu, cuda:0, cuda:1, … or webgpu')
+
+const s3 = z.strictObject({
+  endpoint: z
+    .url({ protocol: /^https?$/, error: 'no endpoint. want=http(s)://host[:port]' })
+    .refine((url) => !/\/\/[^/]*@/.test(url), {
+      error: 'credentials in an endpoint. want=the AWS chain (variables, profile, role)',
+    })
+    .optional(),
+  region: z.string().min(1).optional(),
+  pathStyle: z.boolean().default(true),
+  checksums: z.enum(['when-required', 'when-supported']).default('when-supported'),
+})
+
+const dataset = z.strictObject({
+  path: z.string().min(1),
+  split: z.string().min(1).optional(),
+  columns: z
+    .strictObject({
+      inputIds: z.string().min(1).default('input_ids'),
+      lossMask: z.string().min(1).nullable().default('loss_mask'),
+      seqLen: z.string().min(1).nullable().default('seq_len'),
+    })
+    .prefault({}),
+})
+
+const target = z.strictObject({
+  path: z.string().min(1),
+  layers: z
+    .union([z.literal('auto'), z.array(z.number().int().nonnegative()).min(1)], {
+      error: 'no layers. want=auto, or a list such as [1, 9, 17, 25, 33]',
+    })
+    .default('auto'),
+  captureFinal: z.boolean().default(false),
+})
+
+const extract = z.strictObject({
+  devices: z.array(device).min(1).default(['cpu']),
+  engine: z.literal('onnxruntime').default('onnxruntime'),
+  tokenBudget: count.default(16_384),
+  maxTokens: count.default(8192),
+  dtype: z.enum(['bf16', 'f16', 'f32']).default('bf16'),
+  isolation: z.enum(['thread', 'process']).default('thread'),
+  limit: count.nullable().default(null),
+})
+
+const upload = z.strictObject({
+  maxParallel: count.max(10_000).default(100),
+  threads: count.max(64).default(2),
+  attempts: count.max(1000).default(10),
+  deadlineMinutes: z.number().positive().default(30),
+})
+
+const commit = z.strictObject({
+  every: count.default(1000),
+  seconds: z.number().positive().default(10),
+})
+
+const spool = z.strictObject({
+  keepFree: bytes.prefault('20GB'),
+  maxBytes: bytes.prefault('100GB'),
+})
+
+const train = z.strictObject({
+  mode: z.enum(['offline', 'online']).optional(),
+  devices: z.array(device).optional(),
+  epochs: count.optional(),
+  lr: z.number().optional(),
+  blockSize: count.optional(),
+  anchors: count.optional(),
+  checkpointMinutes: z.number().positive().optional(),
+  queueBytes: bytes.optional(),
+  keepHiddenStates: z.boolean().optional(),
+  isolation: z.enum(['thread', 'process']).optional(),
+})
+
+export const configSchema = z.strictObject({
+  store: z.string().regex(/^(s3|file):\/\//, 'no store. want=s3://bucket/prefix or file:///path'),
+  s3: s3.prefault({}),
+  work: z.string().min(1).default('./work'),
+  dataset,
+  target,
+  extract: extract.prefault({}),
+  upload: upload.prefault({}),
+  commit: commit.prefault({}),
+  spool: spool.prefault({}),
+  train: train.optional(),
+  monitor: z.strictObject({ port: count.optional(), host: z.string().optional() }).optional(),
+  notify: z.strictObject({ url: z.string().nullable().optional() }).optional(),
+  cluster: z.strictObject({ url: z.string().nullable().optional() }).optional(),
+})
+
+export type Config = z.output<typeof configSchema>
+export type S3Config = Config['s3']
+
+/** Sections that are accepted, and not acted on by this version. */
+export const sectionsNotBuilt = ['train', 'monitor', 'notify', 'cluster'] as const

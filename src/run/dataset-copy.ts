@@ -1,0 +1,192 @@
+/** The dataset's copy in the store: its files as they are, and an index that is written last. */
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { z } from 'zod'
+import type { DatasetFile } from '../dataset/rows.ts'
+import { Failure } from '../failure.ts'
+import { confirm } from '../store/confirm.ts'
+import { putFile } from '../store/put-file.ts'
+import type { ObjectStore } from '../store/store.ts'
+
+const indexKey = 'dataset/index.json'
+const chunkBytes = 16 * 2 ** 20
+
+const indexSchema = z.object({
+  format: z.literal(1),
+  /** Of `datasetFingerprint`: the same rows in the same order. */
+  fingerprint: z.string(),
+  /** What to open below the copy: `.`, or the name of the one file. */
+  entry: z.string(),
+  files: z.array(
+    z.object({ path: z.string(), bytes: z.number().int().nonnegative(), crc32: z.number().int() }),
+  ),
+})
+
+export type DatasetIndex = z.output<typeof indexSchema>
+
+export interface DatasetCopy {
+  readonly fingerprint: string
+  readonly entry: string
+  readonly files: readonly DatasetFile[]
+}
+
+/** Told after each file. */
+export type CopyProgress = (done: { readonly path: string; readonly bytes: number }) => void
+
+/**
+ * Puts the dataset into the store, where it is not there yet. Files that are there whole are not sent
+ * again; the index comes last, so that a copy with an index is complete.
+ *
+ * @returns  true where something was sent
+ */
+export async function publishDataset(
+  store: ObjectStore,
+  dataset: DatasetCopy,
+  progress: CopyProgress,
+): Promise<boolean> {
+  const before = await readDatasetIndex(store)
+  if (before?.fingerprint === dataset.fingerprint) return false
+  const files: DatasetIndex['files'] = []
+  for (const file of dataset.files) {
+    const crc = await fileCrc32(file.path)
+    files.push({ path: file.relative, bytes: file.bytes, crc32: crc })
+    await publishFile(store, file, crc)
+    progress({ path: file.relative, bytes: file.bytes })
+  }
+  const { fingerprint, entry } = dataset
+  const index: DatasetIndex = { format: 1, fingerprint, entry, files }
+  await store.put(indexKey, Buffer.from(`${JSON.stringify(index, null, 2)}\n`))
+  return true
+}
+
+async function publishFile(store: ObjectStore, file: DatasetFile, crc: number): Promise<void> {
+  const key = `dataset/${file.relative}`
+  const found = await store.head(key)
+  if (found?.size === file.bytes && found.crc32 === crc) return
+  const body = { path: file.path, offset: 0, length: file.bytes }
+  const acknowledgement = await putFile(store, key, body, crc)
+  await confirm(store, key, acknowledgement, { crc32: crc, size: file.bytes, body })
+}
+
+/** @throws Failure `corrupt`: it is there and cannot be read */
+export async function readDatasetIndex(store: ObjectStore): Promise<DatasetIndex | undefined> {
+  const bytes = await store.get(indexKey)
+  if (!bytes) return undefined
+  try {
+    const index = indexSchema.parse(JSON.parse(bytes.toString('utf8')))
+    for (const { path } of index.files) requireBelow(path)
+    requireBelow(index.entry)
+    return index
+  } catch (cause) {
+    throw new Failure(
+      'corrupt',
+      `the dataset's index cannot be read. store=${store.url}, key=${indexKey}`,
+      {
+        cause,
+        remedy: 'Restore it, or run again on a machine that has the dataset.',
+      },
+    )
+  }
+}
+
+/** What a store says is never trusted to stay below the folder it is written to. */
+function requireBelow(path: string): void {
+  const parts = path.split('/')
+  const climbs = parts.some(
+    (part) => part === '..' || part === '' || part.includes('\\') || part.includes('\0'),
+  )
+  if (climbs || path.startsWith('/')) throw new Error(`a path leaves its folder. path=${path}`)
+}
+
+/**
+ * Brings the dataset from the store into a folder; files that are there whole are not fetched again.
+ *
+ * @returns  what to open
+ * @throws   Failure `invalid`: the store holds no dataset; `corrupt`: a file is not what the index says
+ */
+export async function fetchDataset(
+  store: ObjectStore,
+  dir: string,
+  progress: CopyProgress,
+): Promise<string> {
+  const index = await readDatasetIndex(store)
+  if (!index) {
+    throw new Failure('invalid', `the store holds no dataset. store=${store.url}`, {
+      remedy:
+        'The run was stopped before its dataset was uploaded: run it once more where it began.',
+    })
+  }
+  for (const file of index.files) {
+    await fetchFile(store, file, join(dir, ...file.path.split('/')))
+    progress(file)
+  }
+  return join(dir, ...index.entry.split('/').filter((part) => part !== '.')).replace(
+    new RegExp(`\\${sep}$`),
+    '',
+  )
+}
+
+async function fetchFile(
+  store: ObjectStore,
+  file: DatasetIndex['files'][number],
+  path: string,
+): Promise<void> {
+  const isThere = (await sizeOf(path)) === file.bytes && (await fileCrc32(path)) === file.crc32
+  if (isThere) return
+  await mkdir(dirname(path), { recursive: true })
+  const temporary = `${path}.tmp`
+  try {
+    const crc = await download(store, `dataset/${file.path}`, file.bytes, temporary)
+    if (crc !== file.crc32) {
+      throw new Failure(
+        'corrupt',
+        `a file of the dataset differs from its index. key=dataset/${file.path}, want=${file.crc32}, found=${crc}`,
+        { remedy: 'Run again on a machine that has the dataset: it is uploaded anew.' },
+      )
+    }
+    await rename(temporary, path)
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+async function download(
+  store: ObjectStore,
+  key: string,
+  bytes: number,
+  path: string,
+): Promise<number> {
+  await using file = await open(path, 'w')
+  let crc = 0
+  for (let start = 0; start < bytes; start += chunkBytes) {
+    const chunk = await store.get(key, { start, end: Math.min(bytes, start + chunkBytes) })
+    if (!chunk) {
+      throw new Failure('corrupt', `a file of the dataset is not in the store. key=${key}`, {
+        remedy: 'Run again on a machine that has the dataset: it is uploaded anew.',
+      })
+    }
+    crc = crc32(chunk, crc)
+    await file.writeFile(chunk)
+  }
+  return crc
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size
+  } catch {
+    return undefined
+  }
+}
+
+async function fileCrc32(path: string): Promise<number> {
+  await using file = await open(path)
+  const buffer = Buffer.alloc(chunkBytes)
+  let crc = 0
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, null)
+    if (bytesRead === 0) return crc
+    crc = crc32(buffer.subarray(0, bytesRead), crc)
+  }
+}

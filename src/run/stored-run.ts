@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { Failure } from '../failure.ts'
+import type { ObjectStore } from '../store/store.ts'
+import {
+  parseRun,
+  planChanges,
+  type Run,
+  type RunIdentity,
+  type RunPlan,
+  requireSameIdentity,
+} from './identity.ts'
+
+/** `run.json` in the store: whose it is, settled before anything else is written there. */
+
+const key = 'run.json'
+
+export interface WantedRun {
+  readonly identity: RunIdentity
+  readonly plan: RunPlan
+  readonly targetPath: string
+}
+
+export interface StoredRun {
+  readonly run: Run
+  /** How the plan differs from the one the run began with: bits may then differ too. */
+  readonly changes: readonly string[]
+}
+
+/** Undefined: the store holds no run. @throws Failure `corrupt` */
+export async function readRun(store: ObjectStore): Promise<Run | undefined> {
+  const bytes = await store.get(key)
+  return bytes && parseRun(bytes, store.url)
+}
+
+/**
+ * Finds the run in the store, or makes it.
+ *
+ * @throws  Failure `invalid`: the store belongs to another run; `corrupt`: its run.json is damaged
+ */
+export async function claimStore(store: ObjectStore, wanted: WantedRun): Promise<StoredRun> {
+  const found = await readRun(store)
+  if (found) return adopt(found, wanted, store.url)
+  const run: Run = { format: 1, id: randomUUID(), createdAt: new Date().toISOString(), ...wanted }
+  const bytes = Buffer.from(`${JSON.stringify(run, null, 2)}\n`)
+  if (await store.putIfAbsent(key, bytes)) return { run, changes: [] }
+  // Another was faster, or our own first try was, its answer lost.
+  const theirs = await readRun(store)
+  if (theirs) return adopt(theirs, wanted, store.url)
+  throw new Failure('unavailable', `run.json comes and goes. store=${store.url}`)
+}
+
+function adopt(run: Run, { identity, plan }: WantedRun, where: string): StoredRun {
+  requireSameIdentity(run, identity, where)
+  return { run, changes: planChanges(run.plan, plan) }
+}
