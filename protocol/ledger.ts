@@ -1,3 +1,4 @@
+import type { TransferKind } from '../src/store/permits.ts'
 import { request } from './contract.ts'
 import type { QuarantinedSample, SampleHash, SampleRef } from './sample.ts'
 
@@ -12,8 +13,21 @@ export type NextLease =
   /** Nothing to send now. Ask again. */
   | { readonly kind: 'later' }
 
-/** Which transfer a permit is for; `manifest` has a few kept for it. */
-export type TransferKind = 'sample' | 'manifest'
+export interface Amount {
+  readonly samples: number
+  readonly bytes: number
+  readonly tokens: number
+}
+
+/** What became of all that was spooled, once nothing is under way. */
+export interface Settled {
+  readonly kind: 'settled' | 'later'
+  /** Must be computed again. */
+  readonly redo: readonly SampleHash[]
+  /** In the manifest, from whichever start. */
+  readonly quarantined: readonly SampleHash[]
+  readonly failed: readonly SampleHash[]
+}
 
 export interface LedgerStatus {
   /** In the manifest, from earlier runs and this one. */
@@ -22,7 +36,8 @@ export interface LedgerStatus {
   /** Named samples that the store would not take; they stay in the spool. */
   readonly failed: readonly { readonly hash: SampleHash; readonly reason: string }[]
   /** Since this start. */
-  readonly stored: { readonly samples: number; readonly bytes: number; readonly tokens: number }
+  readonly spooled: Amount
+  readonly stored: Amount
   readonly spool: { readonly files: number; readonly bytes: number; readonly full: string | null }
   readonly uploading: number
   readonly permits: { readonly open: number; readonly max: number; readonly peak: number }
@@ -44,10 +59,10 @@ export const ledgerContract = {
   spooled: request<readonly SampleRef[], void>(),
   quarantined: request<readonly QuarantinedSample[], void>(),
 
-  /** Leases one spooled sample to the uploader that asks; waits up to some seconds for one. */
-  next: request<void, NextLease>(),
-  /** One HTTP request to the store may be open; settles when there is a permit. */
-  permit: request<TransferKind, number>({ withinMs: 600_000 }),
+  /** Leases one spooled sample to the uploader that asks; where it may wait, up to some seconds. */
+  next: request<{ readonly wait: boolean }, NextLease>(),
+  /** One HTTP request to the store may be open; null after some seconds without a permit: ask again. */
+  permit: request<TransferKind, number | null>(),
   /** Idempotent. Permits of an asker whose port closes come back by themselves. */
   release: request<number, void>(),
   /** Confirmed by the store. Idempotent by lease. */
@@ -60,7 +75,7 @@ export const ledgerContract = {
   torn: request<{ readonly lease: number; readonly reason: string }, void>(),
 
   /** Settles when all that was spooled is committed or failed; answers what must be computed again. */
-  settled: request<void, { readonly kind: 'settled' | 'later'; readonly redo: readonly SampleHash[] }>(),
+  settled: request<void, Settled>(),
   /** Commits what is stored, now. */
   commit: request<void, void>({ withinMs: 600_000 }),
   setMaxParallel: request<number, void>(),

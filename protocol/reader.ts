@@ -15,8 +15,9 @@ export interface ReaderStatus {
   /** Rows looked at so far, of which the manifest already had `found`. */
   readonly examined: number
   readonly found: number
-  readonly tokensExamined: number
+  /** Planned tokens, and those of rows that need not be computed or whose batch is done. */
   readonly tokens: number
+  readonly tokensDone: number
   /** Rows that repeat the token ids of an earlier one. */
   readonly repeated: number
   /** Rows that are no use as data, by reason. */
@@ -24,7 +25,15 @@ export interface ReaderStatus {
   readonly batches: { readonly planned: number; readonly leased: number; readonly done: number }
   /** Batches that were halved, because they killed their extractor. */
   readonly halved: readonly string[]
-  readonly finished: boolean
+  /** Null until every row has come to its end. */
+  readonly outcome: RowOutcome | null
+}
+
+/** Where the dataset's distinct usable samples ended. */
+export interface RowOutcome {
+  readonly committed: number
+  readonly quarantined: number
+  readonly failed: number
 }
 
 export const readerContract = {
@@ -32,5 +41,7 @@ export const readerContract = {
   next: request<void, NextBatch>(),
   /** The batch's wanted samples are spooled or quarantined. Idempotent. */
   done: request<{ readonly batch: string }, void>(),
+  /** While paused, no batch is leased; those under way go on. */
+  pause: request<boolean, void>(),
   status: request<void, ReaderStatus>(),
 }

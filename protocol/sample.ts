@@ -1,3 +1,5 @@
+import type { SpooledSample } from '../src/spool/name.ts'
+
 /**
  * What travels between actors: references and counts. Hidden states never do: they lie in the spool
  * or in the store. Token ids travel once, from the reader to an extractor, as a transferred buffer.
@@ -7,13 +9,7 @@
 export type SampleHash = string
 
 /** One finished sample file; its name in the spool and its key in the store follow from this. */
-export interface SampleRef {
-  readonly hash: SampleHash
-  /** CRC-32 (zlib's) of the whole file. */
-  readonly crc32: number
-  readonly bytes: number
-  readonly tokens: number
-}
+export type SampleRef = SpooledSample
 
 /** A sample that cannot be computed, and why. */
 export interface QuarantinedSample {
