@@ -1,0 +1,75 @@
+import { Failure } from '../../src/failure.ts'
+
+/**
+ * One captured layer of a padded batch, as the model gave it: [rows, width, hidden], row-major;
+ * 16-bit patterns for bf16 and f16, else f32.
+ */
+export type Capture = Uint16Array | Float32Array
+
+export type StoredDType = 'bf16' | 'f16' | 'f32'
+
+export interface CaptureShape {
+  readonly rows: number
+  /** Tokens of the longest row: every row is padded to it, on the right. */
+  readonly width: number
+  readonly hidden: number
+}
+
+/** @throws Failure `corrupt`: the model's output is not what its graph promises */
+export function requireWhole(capture: Capture, shape: CaptureShape, layer: string): void {
+  const want = shape.rows * shape.width * shape.hidden
+  if (capture.length === want) return
+  throw new Failure(
+    'corrupt',
+    `the model gave too few or too many values. layer=${layer}, want=${want}, found=${capture.length}`,
+  )
+}
+
+/**
+ * Joins one row's layers: [tokens, layers, hidden], padding left out.
+ *
+ * @param captures  one a layer, in the order stored
+ * @param row       index in the batch
+ * @returns         the bytes, little-endian, in a buffer of their own
+ */
+export function joinLayers(
+  captures: readonly Capture[],
+  shape: CaptureShape,
+  row: { readonly index: number; readonly tokens: number },
+): Capture {
+  const { width, hidden } = shape
+  const layers = captures.length
+  const length = row.tokens * layers * hidden
+  const joined =
+    captures[0] instanceof Float32Array ? new Float32Array(length) : new Uint16Array(length)
+  for (let layer = 0; layer < layers; layer++) {
+    const capture = captures[layer]
+    for (let token = 0; token < row.tokens; token++) {
+      const from = (row.index * width + token) * hidden
+      joined.set(capture.subarray(from, from + hidden), (token * layers + layer) * hidden)
+    }
+  }
+  return joined
+}
+
+/** How many values of a row are NaN or infinite, layer by layer; undefined where all are finite. */
+export function nonFinite(
+  joined: Capture,
+  shape: { readonly layers: number; readonly hidden: number },
+  dtype: StoredDType,
+): number[] | undefined {
+  const bad = new Array<number>(shape.layers).fill(0)
+  let found = false
+  const count = (index: number) => {
+    bad[Math.floor(index / shape.hidden) % shape.layers]++
+    found = true
+  }
+  if (joined instanceof Float32Array) {
+    for (let i = 0; i < joined.length; i++) if (!Number.isFinite(joined[i])) count(i)
+  } else {
+    // All exponent bits set: NaN or infinity, in either 16-bit format.
+    const exponent = dtype === 'bf16' ? 0x7f80 : 0x7c00
+    for (let i = 0; i < joined.length; i++) if ((joined[i] & exponent) === exponent) count(i)
+  }
+  return found ? bad : undefined
+}

@@ -1,0 +1,106 @@
+import type { Batch, BatchRow, QuarantinedSample, SampleRef } from '../../protocol/sample.ts'
+import { probe } from '../../src/probe.ts'
+import { crc32OfParts, encodeSafetensors } from '../../src/safetensors/write.ts'
+import { type Capture, joinLayers, nonFinite, requireWhole, type StoredDType } from './capture.ts'
+import type { Extracted } from './machine.ts'
+
+/** A padded batch for the model: token ids [rows, width], row-major, padded on the right with 0. */
+export interface ModelInput {
+  readonly ids: BigInt64Array
+  readonly rows: number
+  readonly width: number
+}
+
+export interface ExtractTools {
+  /** Runs the target: one capture a layer, in the order of `layers`. */
+  readonly forward: (input: ModelInput) => Promise<readonly Capture[]>
+  /** Puts a whole file into the spool; waits where the disk is full. */
+  readonly keep: (sample: SampleRef, parts: readonly Uint8Array[]) => Promise<void>
+  /** What the captures are called, for messages and metadata: `1`, `9`, …, `final`. */
+  readonly captures: readonly string[]
+  readonly hidden: number
+  readonly dtype: StoredDType
+  /** Goes into every file; the same on every machine, so that the bytes are. */
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** A batch → hidden states of the target → one spooled file a wanted row. */
+export async function extract(batch: Batch, tools: ExtractTools): Promise<Extracted> {
+  const input = padded(batch)
+  const captures = await tools.forward(input)
+  probe('extractor.computed')
+  const shape = { rows: input.rows, width: input.width, hidden: tools.hidden }
+  captures.forEach((capture, i) => {
+    requireWhole(capture, shape, tools.captures[i])
+  })
+  const spooled: SampleRef[] = []
+  const quarantined: QuarantinedSample[] = []
+  let offset = 0
+  for (const [index, row] of batch.rows.entries()) {
+    const ids = batch.tokenIds.subarray(offset, offset + row.tokens)
+    offset += row.tokens
+    if (!row.wanted) continue
+    const joined = joinLayers(captures, shape, { index, tokens: row.tokens })
+    const bad = nonFinite(joined, { layers: captures.length, hidden: tools.hidden }, tools.dtype)
+    if (bad) quarantined.push(quarantine(row, bad, tools.captures))
+    else spooled.push(await spoolRow(row, ids, joined, tools))
+  }
+  return { batch: batch.id, spooled, quarantined }
+}
+
+function padded(batch: Batch): ModelInput {
+  const rows = batch.rows.length
+  const width = Math.max(...batch.rows.map((row) => row.tokens))
+  const ids = new BigInt64Array(rows * width)
+  let from = 0
+  batch.rows.forEach((row, index) => {
+    for (let t = 0; t < row.tokens; t++) ids[index * width + t] = BigInt(batch.tokenIds[from + t])
+    from += row.tokens
+  })
+  return { ids, rows, width }
+}
+
+function quarantine(
+  row: BatchRow,
+  bad: readonly number[],
+  layers: readonly string[],
+): QuarantinedSample {
+  const where = bad.flatMap((count, i) => (count > 0 ? [`layer ${layers[i]}: ${count}`] : []))
+  return {
+    hash: row.hash,
+    tokens: row.tokens,
+    reason: `values that are NaN or infinite (${where.join(', ')})`,
+  }
+}
+
+async function spoolRow(
+  row: BatchRow,
+  ids: Int32Array,
+  joined: Capture,
+  tools: ExtractTools,
+): Promise<SampleRef> {
+  const parts = encodeSafetensors(
+    [
+      {
+        name: 'hidden_states',
+        dtype: ({ bf16: 'BF16', f16: 'F16', f32: 'F32' } as const)[tools.dtype],
+        shape: [row.tokens, tools.captures.length, tools.hidden],
+        data: bytesOf(joined),
+      },
+      {
+        name: 'token_ids',
+        dtype: 'I64',
+        shape: [row.tokens],
+        data: bytesOf(BigInt64Array.from(ids, BigInt)),
+      },
+    ],
+    tools.metadata,
+  )
+  const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0)
+  const ref = { hash: row.hash, tokens: row.tokens, bytes, crc32: crc32OfParts(parts) }
+  await tools.keep(ref, parts)
+  return ref
+}
+
+const bytesOf = (array: Capture | BigInt64Array): Uint8Array =>
+  new Uint8Array(array.buffer, array.byteOffset, array.byteLength)

@@ -1,0 +1,41 @@
+import type { ChildSpec, Death } from '../../protocol/child.ts'
+import type { Config } from '../../src/config/schema.ts'
+import { openClaims } from '../../src/spool/claims.ts'
+
+export interface ExtractorInput {
+  readonly device: string
+  readonly threads: number
+  readonly target: Config['target'] & {
+    readonly layers: readonly number[]
+    readonly fingerprint: string
+  }
+  readonly dtype: Config['extract']['dtype']
+  readonly work: string
+}
+
+/** Batches → hidden states of the target, one spooled file a sample. One actor for each device. */
+export const extractor = (index: number, input: ExtractorInput): ChildSpec => ({
+  id: `extractor/${index}`,
+  entry: new URL('./worker.js', import.meta.url),
+  input,
+  asks: ['reader', 'ledger'],
+  restart: 'always',
+  readyMs: 900_000, // a big target is read from a slow disk
+  drainMs: 600_000, // the batch in hand
+  drainsAfter: ['reader'],
+  heartbeatMs: 30_000,
+  blame: (death) => blame(death, input.work),
+})
+
+/**
+ * A death that holds a claim is the batch's fault; one that was ordered is nobody's. Without a claim
+ * it is the extractor's own.
+ */
+function blame(death: Death, work: string): 'child' | 'work' {
+  const claims = openClaims(work)
+  if (death.cause === 'ordered') {
+    claims.forgive(death.child)
+    return 'work'
+  }
+  return claims.charge(death.child, { witnessed: true }) === null ? 'child' : 'work'
+}

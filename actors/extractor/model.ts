@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { Failure } from '../../src/failure.ts'
+import type { Log } from '../../src/log.ts'
+import { captureNames, hiddenStatesGraph } from '../../src/models/hidden-states.ts'
+import { openTarget } from '../../src/models/target.ts'
+import type { Gate } from '../../src/session/gate.ts'
+import { prepareModel } from '../../src/session/prepare.ts'
+import { type Feed, openSession } from '../../src/session/session.ts'
+import type { Capture } from './capture.ts'
+import type { ModelInput } from './extract.ts'
+import type { ExtractorInput } from './index.ts'
+
+export interface LoadedModel {
+  /** One capture a name, in that order. */
+  readonly forward: (input: ModelInput) => Promise<readonly Capture[]>
+  readonly captures: readonly string[]
+  readonly hidden: number
+  readonly metadata: Readonly<Record<string, string>>
+  readonly release: () => Promise<void>
+}
+
+/** Builds the target's graph, lays it out beside its weights and opens it on the device. */
+export async function loadModel(
+  input: ExtractorInput,
+  { gate, log }: { readonly gate: Gate; readonly log: Log },
+): Promise<LoadedModel> {
+  const { layers, captureFinal, fingerprint } = input.target
+  const target = await openTarget(input.target.path)
+  const captures = { layers, captureFinal, dtype: input.dtype }
+  const graph = hiddenStatesGraph(target, captures)
+  const model = await prepareModel(graph, join(input.work, 'model'), ({ path, bytes }) =>
+    log.info({ path, bytes }, 'weights are copied: they lie on another filesystem'),
+  )
+  const session = await openSession(model, { device: input.device, threads: input.threads, gate })
+  const names = captureNames(captures)
+  return {
+    captures: names,
+    hidden: target.hiddenSize,
+    metadata: { format: 'draftsmith-1', target: fingerprint, captures: names.join(',') },
+    forward: async ({ ids, rows, width }) => {
+      const results = await session.run({
+        input_ids: { dtype: 'I64', shape: [rows, width], data: ids },
+      })
+      return names.map((name) => captureOf(name, results[name]))
+    },
+    release: () => session.release(),
+  }
+}
+
+function captureOf(name: string, result: Feed | undefined): Capture {
+  if (result && result.dtype !== 'I64') return result.data
+  throw new Failure(
+    'corrupt',
+    `the model gave no such result. want=${name}, found=${result?.dtype}`,
+  )
+}

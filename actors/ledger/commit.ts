@@ -1,0 +1,87 @@
+import type { Clock } from '../../src/clock.ts'
+import type { ManifestEntry } from '../../src/manifest/entry.ts'
+
+export interface CommitRule {
+  readonly every: number
+  readonly seconds: number
+}
+
+export interface CommitParts {
+  readonly rule: CommitRule
+  readonly clock: Clock
+  /** Puts one segment that names them; rejects only where the run cannot go on. */
+  readonly append: (entries: readonly ManifestEntry[]) => Promise<void>
+  /** Called once they are named: their local files may go. */
+  readonly committed: (entries: readonly ManifestEntry[]) => Promise<void>
+  /** A segment could not be written: the run cannot go on. */
+  readonly failed: (error: unknown) => void
+}
+
+/** Gathers entries into segments: by count, by time, or when told; one segment after the other. */
+export class Committer {
+  readonly #parts: CommitParts
+  #waiting: ManifestEntry[] = []
+  #timer: unknown
+  #writing: Promise<void> | undefined
+  #segments = 0
+
+  constructor(parts: CommitParts) {
+    this.#parts = parts
+  }
+
+  /** Entries that no segment names yet. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Written since this start. */
+  get segments(): number {
+    return this.#segments
+  }
+
+  add(entry: ManifestEntry): void {
+    this.#waiting.push(entry)
+    this.#schedule()
+  }
+
+  /**
+   * Settles when all that waits is committed.
+   *
+   * @throws  what a segment could not be written for
+   */
+  async flush(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#start()
+  }
+
+  #schedule(): void {
+    const { rule, clock } = this.#parts
+    if (this.#waiting.length >= rule.every) this.hurry()
+    else if (this.#waiting.length > 0) {
+      this.#timer ??= clock.setTimeout(() => this.hurry(), rule.seconds * 1000)
+    }
+  }
+
+  /** Begins to commit what waits, and does not wait for it. */
+  hurry(): void {
+    if (this.#waiting.length > 0) this.#start().catch(this.#parts.failed)
+  }
+
+  /** One at a time: whoever asks meanwhile waits for the one under way. */
+  #start(): Promise<void> {
+    this.#parts.clock.clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined
+      this.#schedule()
+    })
+    return this.#writing
+  }
+
+  async #write(): Promise<void> {
+    const entries = this.#waiting.slice(0, this.#parts.rule.every)
+    await this.#parts.append(entries)
+    this.#segments++
+    this.#waiting = this.#waiting.slice(entries.length)
+    await this.#parts.committed(entries)
+  }
+}

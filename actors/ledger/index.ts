@@ -1,0 +1,27 @@
+import type { ChildSpec } from '../../protocol/child.ts'
+import type { Config } from '../../src/config/schema.ts'
+import type { StorePlace } from '../../src/store/patient.ts'
+
+export interface LedgerInput {
+  readonly work: string
+  readonly store: StorePlace
+  /** Tries of one request to the store. */
+  readonly attempts: number
+  readonly maxParallel: number
+  readonly deadlineMinutes: number
+  readonly commit: Config['commit']
+  readonly spool: Config['spool']
+}
+
+/** Owns what is spooled, uploading, stored and committed; the permits; the manifest's writing. */
+export const ledger = (input: LedgerInput, uploaders: readonly string[]): ChildSpec => ({
+  id: 'ledger',
+  entry: new URL('./worker.js', import.meta.url),
+  input,
+  asks: [],
+  restart: 'always',
+  readyMs: 900_000, // a full spool is read once, to see what a crash left whole
+  drainMs: 120_000, // the last segment
+  drainsAfter: ['reader', ...uploaders],
+  heartbeatMs: 30_000,
+})

@@ -1,0 +1,259 @@
+import { LeaseBook } from '../../protocol/lease-book.ts'
+import type { LedgerStatus, NextLease, Settled } from '../../protocol/ledger.ts'
+import type { QuarantinedSample, SampleHash, SampleRef } from '../../protocol/sample.ts'
+import { type Clock, sleep } from '../../src/clock.ts'
+import type { Log } from '../../src/log.ts'
+import { type ManifestEntry, quarantined, rowHash } from '../../src/manifest/entry.ts'
+import { sampleKey } from '../../src/manifest/key.ts'
+import type { EntryTable } from '../../src/manifest/table.ts'
+import { probe } from '../../src/probe.ts'
+import { freeBytes, type Spool } from '../../src/spool/spool.ts'
+import type { Committer } from './commit.ts'
+import type { Room } from './room.ts'
+
+/** How long a question for work waits for an answer. */
+const askMs = 5000
+
+export interface LedgerParts {
+  readonly table: EntryTable
+  readonly spool: Spool
+  readonly room: Room
+  readonly committer: Committer
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Who knows where each finished sample is: spooled → leased to an uploader → stored → committed →
+ * removed from the spool. Nothing is removed before a segment names it; all is removed after.
+ */
+export class Ledger {
+  readonly #parts: LedgerParts
+  readonly #uploads: LeaseBook<SampleRef>
+  /** Every sample between its spooling and its commit. */
+  readonly #pending = new Map<SampleHash, SampleRef>()
+  readonly #failed = new Map<SampleHash, string>()
+  readonly #redo = new Set<SampleHash>()
+  readonly #quarantined = new Set<SampleHash>()
+  #full: string | null = null
+  readonly #spooled = { samples: 0, bytes: 0, tokens: 0 }
+  readonly #stored = { samples: 0, bytes: 0, tokens: 0 }
+  #lastStoreSuccess: number | null = null
+
+  constructor(parts: LedgerParts) {
+    this.#parts = parts
+    this.#uploads = new LeaseBook(parts.clock)
+  }
+
+  /** What a crash left in the spool: committed long ago, or still to be sent. */
+  async recovered(sample: SampleRef): Promise<void> {
+    this.#parts.room.added(sample.bytes)
+    await this.#keepOrRemove(sample)
+  }
+
+  known(): Uint8Array<ArrayBuffer> {
+    const committed = this.#parts.table.hashes()
+    const more = [...this.#pending.keys(), ...this.#quarantined]
+    const all = new Uint8Array(committed.length + more.length * 16)
+    all.set(committed)
+    more.forEach((hash, i) => {
+      all.set(Buffer.from(hash, 'hex'), committed.length + i * 16)
+    })
+    return all
+  }
+
+  /** True where there is room; waits for it a while, and says so once. */
+  async room(extractor: string, bytes: number): Promise<boolean> {
+    const until = this.#parts.clock.now() + askMs
+    for (;;) {
+      const free = await freeBytes(this.#parts.spool.dir)
+      const why = this.#parts.room.ask(extractor, bytes, free)
+      if (why === null) {
+        if (this.#full !== null) this.#parts.log.info('the spool has room again')
+        this.#full = null
+        return true
+      }
+      if (this.#full === null)
+        this.#parts.log.warn({ why }, 'extraction waits for room in the spool')
+      this.#full = why
+      if (this.#parts.clock.now() >= until) return false
+      await sleep(100, this.#parts.clock)
+    }
+  }
+
+  async spooled(extractor: string, samples: readonly SampleRef[]): Promise<void> {
+    for (const sample of samples) {
+      // Told twice: the same file, counted already.
+      if (this.#pending.get(sample.hash)?.crc32 === sample.crc32) continue
+      this.#parts.room.added(sample.bytes, extractor)
+      count(this.#spooled, sample)
+      await this.#keepOrRemove(sample)
+    }
+    this.#parts.room.clear(extractor)
+  }
+
+  quarantined(samples: readonly QuarantinedSample[]): void {
+    for (const { hash, tokens, reason } of samples) {
+      if (this.#parts.table.has(hash) || this.#quarantined.has(hash)) continue
+      this.#quarantined.add(hash)
+      this.#parts.log.warn({ hash, tokens, reason }, 'sample quarantined')
+      this.#parts.committer.add(quarantinedEntry(hash, tokens, reason))
+    }
+  }
+
+  async next(uploader: string, wait: boolean): Promise<NextLease> {
+    const lease = await this.#uploads.lease(uploader, wait ? askMs : 0)
+    return lease
+      ? { kind: 'lease', lease: { id: lease.id, sample: lease.item } }
+      : { kind: 'later' }
+  }
+
+  stored(lease: number, key: string): void {
+    this.storeAnswered()
+    const sample = this.#uploads.settle(lease)
+    if (!sample) return
+    count(this.#stored, sample)
+    probe('ledger.stored')
+    this.#parts.committer.add(storedEntry(sample, key))
+  }
+
+  unavailable(lease: number, reason: string): void {
+    this.#parts.log.warn({ lease, reason }, 'upload goes back to the queue')
+    this.#uploads.giveBack(lease)
+  }
+
+  failed(lease: number, reason: string): void {
+    const sample = this.#uploads.settle(lease)
+    if (!sample) return
+    this.#pending.delete(sample.hash)
+    this.#failed.set(sample.hash, reason)
+    this.#parts.log.error({ hash: sample.hash, reason }, 'the store will not take a sample')
+  }
+
+  async torn(lease: number, reason: string): Promise<void> {
+    const sample = this.#uploads.settle(lease)
+    if (!sample) return
+    this.#parts.log.warn({ hash: sample.hash, reason }, 'torn file removed; its batch runs again')
+    await this.#remove(sample)
+    this.#redo.add(sample.hash)
+    this.#pending.delete(sample.hash)
+  }
+
+  /** A segment names them: only now may their files go, and now they must. */
+  async committed(entries: readonly ManifestEntry[]): Promise<void> {
+    this.storeAnswered()
+    for (const entry of entries) {
+      this.#quarantined.delete(entry.hash)
+      const sample = this.#pending.get(entry.hash)
+      if (!sample) continue
+      await this.#remove(sample)
+      this.#pending.delete(entry.hash)
+      probe('ledger.removed')
+    }
+  }
+
+  /** Its thread is gone: what it was to send goes to others, what it was to write is not coming. */
+  askerEnded(asker: string): void {
+    this.#uploads.holderEnded(asker)
+    this.#parts.room.clear(asker)
+  }
+
+  storeAnswered(): void {
+    this.#lastStoreSuccess = this.#parts.clock.now()
+  }
+
+  /** Waits a while until nothing is under way; then hands over what must be computed again. */
+  async settled(): Promise<Settled> {
+    const { clock, committer, table } = this.#parts
+    const until = clock.now() + askMs
+    while (this.busy) {
+      if (clock.now() >= until) return { kind: 'later', redo: [], quarantined: [], failed: [] }
+      if (this.#uploads.waiting + this.#uploads.leased === 0) committer.hurry()
+      await sleep(20, clock)
+    }
+    const redo = [...this.#redo]
+    this.#redo.clear()
+    const failed = [...this.#failed.keys()]
+    return { kind: 'settled', redo, failed, quarantined: quarantinedHashes(table) }
+  }
+
+  /** How long the store has given no sign. */
+  get silentMs(): number {
+    return this.#parts.clock.now() - (this.#lastStoreSuccess ?? 0)
+  }
+
+  /** Something waits for the store. */
+  get busy(): boolean {
+    return this.#pending.size > 0 || this.#quarantined.size > 0
+  }
+
+  status(): Omit<LedgerStatus, 'permits' | 'gaveUp'> {
+    const { table, room, committer } = this.#parts
+    return {
+      committed: table.stored,
+      quarantined: table.quarantined,
+      failed: [...this.#failed].map(([hash, reason]) => ({ hash, reason })),
+      spooled: { ...this.#spooled },
+      stored: { ...this.#stored },
+      spool: { files: room.files, bytes: room.bytes, full: this.#full },
+      uploading: this.#uploads.leased,
+      uncommitted: committer.waiting,
+      segments: committer.segments,
+      lastStoreSuccess: this.#lastStoreSuccess,
+    }
+  }
+
+  async #keepOrRemove(sample: SampleRef): Promise<void> {
+    const committed = this.#parts.table.get(sample.hash)?.status === 'stored'
+    if (committed || this.#pending.has(sample.hash)) return await this.#remove(sample)
+    this.#failed.delete(sample.hash)
+    this.#pending.set(sample.hash, sample)
+    this.#uploads.add(sample)
+  }
+
+  async #remove(sample: SampleRef): Promise<void> {
+    await this.#parts.spool.remove(sample)
+    this.#parts.room.removed(sample.bytes)
+  }
+}
+
+function count(sum: { samples: number; bytes: number; tokens: number }, sample: SampleRef): void {
+  sum.samples++
+  sum.bytes += sample.bytes
+  sum.tokens += sample.tokens
+}
+
+function quarantinedHashes(table: EntryTable): SampleHash[] {
+  if (table.quarantined === 0) return []
+  const hashes: SampleHash[] = []
+  for (const block of table.blocks) {
+    for (let row = 0; row < block.count; row++) {
+      if (block.statuses[row] === quarantined) hashes.push(rowHash(block, row))
+    }
+  }
+  return hashes
+}
+
+const storedEntry = (sample: SampleRef, key: string): ManifestEntry => ({
+  hash: sample.hash,
+  key: key === sampleKey(sample.hash, sample.crc32) ? null : key,
+  offset: 0,
+  length: sample.bytes,
+  tokens: sample.tokens,
+  crc32: sample.crc32,
+  status: 'stored',
+  reason: null,
+  attempt: 0,
+})
+
+const quarantinedEntry = (hash: string, tokens: number, reason: string): ManifestEntry => ({
+  hash,
+  key: null,
+  offset: 0,
+  length: 0,
+  tokens,
+  crc32: 0,
+  status: 'quarantined',
+  reason,
+  attempt: 0,
+})

@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { type Clock, sleep, systemClock } from '../../src/clock.ts'
+import { explain, isFailure } from '../../src/failure.ts'
+import type { Log } from '../../src/log.ts'
+import type { ManifestEntry } from '../../src/manifest/entry.ts'
+import { type Manifest, openManifest } from '../../src/manifest/log.ts'
+import { newWriterId } from '../../src/manifest/names.ts'
+import { recoverSpool } from '../../src/spool/recover.ts'
+import { openSpool } from '../../src/spool/spool.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
+import { Committer } from './commit.ts'
+import type { LedgerInput } from './index.ts'
+import { Ledger } from './ledger.ts'
+import { Room } from './room.ts'
+
+/** A snapshot is written once so many segments lie beside it. */
+const compactEvery = 64
+/** Nobody reads a manifest for longer than this. */
+const graceMs = 10 * 60_000
+const appendPauseMs = 2000
+
+export interface OpenedLedger {
+  readonly ledger: Ledger
+  readonly committer: Committer
+}
+
+export interface OpenParts {
+  readonly store: ObjectStore
+  readonly log: Log
+  readonly clock?: Clock
+  /** The manifest is in memory. */
+  readonly replayed: () => void
+  /** A commit that cannot be made: the thread ends. */
+  readonly fatal: (error: unknown) => void
+}
+
+/**
+ * Rebuilds the ledger from the manifest and the spool. Every start writes under a name of its own, so
+ * that no two ever write the same segment.
+ */
+export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<OpenedLedger> {
+  const { store, log, clock = systemClock } = parts
+  const manifest = openManifest(store, { writer: newWriterId(clock, Math.random), clock })
+  const table = await manifest.replay()
+  log.info({ committed: table.stored, quarantined: table.quarantined }, 'manifest replayed')
+  parts.replayed()
+  const spool = await openSpool(join(input.work, 'spool'))
+  const committer = new Committer({
+    rule: input.commit,
+    clock,
+    append: (entries) => append(manifest, entries, { clock, log }),
+    committed: (entries) => ledger.committed(entries),
+    failed: parts.fatal,
+  })
+  const room = new Room(input.spool)
+  const ledger = new Ledger({ table, spool, room, committer, clock, log })
+  const found = await recoverSpool(spool)
+  for (const sample of found.good) await ledger.recovered(sample)
+  if (found.good.length + found.torn.length + found.temps.length > 0) {
+    const counts = { whole: found.good.length, torn: found.torn.length, temps: found.temps.length }
+    log.info(counts, 'spool recovered')
+  }
+  return { ledger, committer }
+}
+
+/** A segment is tried until it is there: what it names is stored, and its files wait for it. */
+async function append(
+  manifest: Manifest,
+  entries: readonly ManifestEntry[],
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Promise<void> {
+  for (;;) {
+    try {
+      const segment = await manifest.append(entries)
+      log.debug({ segment, entries: entries.length }, 'committed')
+      break
+    } catch (error) {
+      if (!isFailure(error, 'unavailable')) throw error
+      log.warn({ reason: explain(error) }, 'a segment waits for the store')
+      await sleep(appendPauseMs, clock)
+    }
+  }
+  if (manifest.appended % compactEvery === 0) await compact(manifest, log)
+}
+
+/** Compaction saves the next replay some time; a store that cannot do it now loses nothing. */
+async function compact(manifest: Manifest, log: Log): Promise<void> {
+  try {
+    const { snapshot, removed } = await manifest.compact({ graceMs })
+    log.info({ snapshot, removed }, 'manifest compacted')
+  } catch (error) {
+    if (!isFailure(error, 'unavailable')) throw error
+    log.warn({ reason: explain(error) }, 'compaction is put off')
+  }
+}

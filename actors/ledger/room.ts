@@ -1,0 +1,78 @@
+import { formatBytes } from '../../src/config/sizes.ts'
+import { Failure } from '../../src/failure.ts'
+
+export interface SpoolLimits {
+  /** Our own files never pass this. */
+  readonly maxBytes: number
+  /** The disk keeps so much, whoever else writes on it. */
+  readonly keepFree: number
+}
+
+/** Room in the spool: granted before a batch is computed, so that nothing is computed for nowhere. */
+export class Room {
+  readonly #limits: SpoolLimits
+  /** What each extractor may still write. */
+  readonly #granted = new Map<string, number>()
+  #used = 0
+  #files = 0
+
+  constructor(limits: SpoolLimits) {
+    this.#limits = limits
+  }
+
+  get bytes(): number {
+    return this.#used
+  }
+
+  get files(): number {
+    return this.#files
+  }
+
+  /**
+   * Grants what the asker wants to write; it replaces what it was granted before.
+   *
+   * @param free  bytes that the disk has free now
+   * @returns  null where granted, else why not
+   * @throws   Failure `invalid`: the spool could not hold it were it empty
+   */
+  ask(asker: string, bytes: number, free: number): string | null {
+    const { maxBytes, keepFree } = this.#limits
+    if (bytes > maxBytes) {
+      throw new Failure(
+        'invalid',
+        `one batch does not fit the spool. batch=${formatBytes(bytes)}, spool.maxBytes=${formatBytes(maxBytes)}`,
+        { remedy: 'Raise spool.maxBytes, or lower extract.tokenBudget.' },
+      )
+    }
+    this.#granted.delete(asker)
+    let promised = 0
+    for (const grant of this.#granted.values()) promised += grant
+    if (this.#used + promised + bytes > maxBytes) {
+      return `spool.maxBytes is reached: ${formatBytes(this.#used)} wait for the store`
+    }
+    if (free - promised - bytes < keepFree) {
+      return `the disk must keep ${formatBytes(keepFree)} free and has ${formatBytes(free)}`
+    }
+    this.#granted.set(asker, bytes)
+    return null
+  }
+
+  /** A file lies in the spool now; `asker` wrote it, where it was written since this start. */
+  added(bytes: number, asker?: string): void {
+    this.#used += bytes
+    this.#files++
+    const grant = asker === undefined ? undefined : this.#granted.get(asker)
+    if (asker !== undefined && grant !== undefined)
+      this.#granted.set(asker, Math.max(0, grant - bytes))
+  }
+
+  removed(bytes: number): void {
+    this.#used -= bytes
+    this.#files--
+  }
+
+  /** Its batch is told, or it has ended: it writes no more. */
+  clear(asker: string): void {
+    this.#granted.delete(asker)
+  }
+}

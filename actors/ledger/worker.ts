@@ -1,0 +1,78 @@
+import { createActor } from 'xstate'
+import { ledgerContract } from '../../protocol/ledger.ts'
+import { actor } from '../../protocol/lifecycle.ts'
+import { patientStore } from '../../src/store/patient.ts'
+import { Permits } from '../../src/store/permits.ts'
+import type { LedgerInput } from './index.ts'
+import { ledgerMachine } from './machine.ts'
+import { openLedger } from './open.ts'
+
+const self = actor<LedgerInput>()
+const { input, log } = self
+const life = createActor(ledgerMachine).start()
+const permits = new Permits(input.maxParallel)
+/** How long a question for a permit waits. */
+const permitMs = 10_000
+
+const store = patientStore(input.store, {
+  acquire: permits.taker(self.id, 'manifest'),
+  attempts: input.attempts,
+  log,
+})
+const { ledger, committer } = await openLedger(input, {
+  store,
+  log,
+  replayed: () => life.send({ type: 'replayed' }),
+  fatal: (error) => {
+    throw error
+  },
+})
+life.send({ type: 'recovered' })
+ledger.storeAnswered()
+
+const deadlineMs = input.deadlineMinutes * 60_000
+setInterval(() => {
+  if (ledger.busy && ledger.silentMs > deadlineMs) life.send({ type: 'outOfReach' })
+}, 1000).unref()
+
+self.serve(
+  ledgerContract,
+  (asker) => ({
+    known: () => ledger.known(),
+    room: ({ bytes }) => ledger.room(asker.id, bytes),
+    spooled: (samples) => ledger.spooled(asker.id, samples),
+    quarantined: (samples) => ledger.quarantined(samples),
+    next: ({ wait }) => ledger.next(asker.id, wait),
+    permit: (kind) => permits.acquire(asker.id, kind, permitMs),
+    release: (id) => permits.release(id),
+    stored: ({ lease, key }) => ledger.stored(lease, key),
+    unavailable: ({ lease, reason }) => ledger.unavailable(lease, reason),
+    failed: ({ lease, reason }) => ledger.failed(lease, reason),
+    torn: ({ lease, reason }) => ledger.torn(lease, reason),
+    settled: () => ledger.settled(),
+    commit: () => committer.flush(),
+    setMaxParallel: (max) => permits.setMax(max),
+    status: () => ({
+      ...ledger.status(),
+      permits: { open: permits.open, max: permits.max, peak: permits.peak },
+      gaveUp: life.getSnapshot().matches('outOfReach')
+        ? `the store did not answer for ${input.deadlineMinutes} minutes`
+        : null,
+    }),
+  }),
+  {
+    closed: (asker) => {
+      permits.askerEnded(asker.id)
+      ledger.askerEnded(asker.id)
+    },
+  },
+)
+
+self.live({
+  drain: async () => {
+    life.send({ type: 'drain' })
+    await committer.flush()
+    life.send({ type: 'drained' })
+  },
+  status: () => ({ work: String(life.getSnapshot().value) }),
+})

@@ -1,0 +1,177 @@
+import type { Settled } from '../../protocol/ledger.ts'
+import type { NextBatch, ReaderStatus, RowOutcome } from '../../protocol/reader.ts'
+import type { Batch, QuarantinedSample } from '../../protocol/sample.ts'
+import { type Clock, sleep } from '../../src/clock.ts'
+import type { Log } from '../../src/log.ts'
+import type { Claims } from '../../src/spool/claims.ts'
+import { halves, type PlannedBatches } from './planned.ts'
+
+/** How long a question for work waits for an answer. */
+const askMs = 5000
+/** Batches read ahead, so that no extractor waits for the disk. */
+const readAhead = 2
+/** The longest this thread looks through the plan without letting a message in. */
+const sliceMs = 20
+
+export interface ReaderParts {
+  readonly batches: PlannedBatches
+  readonly rows: number
+  readonly tokens: number
+  readonly claims: Claims
+  readonly clock: Clock
+  readonly log: Log
+  /** What the reader asks of the ledger. */
+  readonly settled: () => Promise<Settled>
+  readonly quarantined: (samples: readonly QuarantinedSample[]) => Promise<void>
+}
+
+/** Hands out the plan's batches, takes back those of extractors that died, and knows the end. */
+export class Reader {
+  readonly #parts: ReaderParts
+  #next = 0
+  #done = 0
+  readonly #ready: Batch[] = []
+  readonly #leases = new Map<string, Batch & { readonly holder: string }>()
+  #reading: Promise<void> | undefined
+  #state: 'reading' | 'paused' | 'draining' | 'finished' = 'reading'
+
+  #outcome: RowOutcome | null = null
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts
+  }
+
+  async next(holder: string): Promise<NextBatch> {
+    const until = this.#parts.clock.now() + askMs
+    while (this.#parts.clock.now() < until) {
+      if (this.#state === 'finished') return { kind: 'finished' }
+      if (this.#state === 'draining') return { kind: 'later' }
+      if (this.#state === 'paused') {
+        await sleep(100, this.#parts.clock)
+        continue
+      }
+      const batch = await this.#take()
+      if (batch) return { kind: 'batch', batch: this.#lease(batch, holder) }
+      // Batches under way may come back; until then nothing is finished.
+      if (this.#leases.size > 0) await sleep(20, this.#parts.clock)
+      else await this.#settle()
+    }
+    return { kind: 'later' }
+  }
+
+  done(id: string): void {
+    if (!this.#leases.delete(id)) return
+    this.#done++
+  }
+
+  /** Its thread is gone: what it held goes to the next who asks. */
+  holderEnded(holder: string): void {
+    for (const [id, batch] of this.#leases) {
+      if (batch.holder !== holder) continue
+      this.#leases.delete(id)
+      this.#ready.unshift(batch)
+    }
+  }
+
+  get work(): string {
+    if (this.#state !== 'reading') return this.#state
+    return `${this.#leases.size} batches given out, ${this.#ready.length} ready`
+  }
+
+  /** A paused reader hands out nothing; what was handed out goes on. */
+  pause(paused: boolean): void {
+    if (paused && this.#state === 'reading') this.#state = 'paused'
+    if (!paused && this.#state === 'paused') this.#state = 'reading'
+  }
+
+  /** No batch is handed out any more. */
+  drain(): void {
+    this.#state = 'draining'
+  }
+
+  status(): ReaderStatus {
+    const { batches, rows, tokens, claims } = this.#parts
+    const { examined } = batches
+    return {
+      rows,
+      tokens,
+      examined: examined.rows,
+      tokensDone: examined.tokens - this.#tokensOpen(),
+      found: examined.found,
+      repeated: examined.repeated,
+      skipped: Object.fromEntries(examined.skipped),
+      batches: { planned: batches.planned, leased: this.#leases.size, done: this.#done },
+      halved: claims.halved(),
+      outcome: this.#outcome,
+    }
+  }
+
+  /** Of batches that were read and are not done. */
+  #tokensOpen(): number {
+    let tokens = 0
+    for (const batch of [...this.#ready, ...this.#leases.values()]) tokens += batch.tokenIds.length
+    return tokens
+  }
+
+  #lease(batch: Batch, holder: string): Batch {
+    this.#leases.set(batch.id, { ...batch, holder })
+    // A copy travels: ours is lent again if its holder dies.
+    return { ...batch, tokenIds: batch.tokenIds.slice() }
+  }
+
+  /** The next batch that may run as it is; undefined at the end of the plan. */
+  async #take(): Promise<Batch | undefined> {
+    for (;;) {
+      if (this.#ready.length === 0) await this.#readMore()
+      const batch = this.#ready.shift()
+      if (!batch) return undefined
+      const verdict = this.#parts.claims.verdict(batch.id, batch.rows.length)
+      if (verdict === 'run') {
+        void this.#readMore()
+        return batch
+      }
+      if (verdict === 'halve') this.#ready.unshift(...halves(batch))
+      else await this.#quarantine(batch)
+    }
+  }
+
+  async #quarantine(batch: Batch): Promise<void> {
+    const reason = 'it ended its extractor each time it was computed'
+    await this.#parts.quarantined(
+      batch.rows.filter((row) => row.wanted).map(({ hash, tokens }) => ({ hash, tokens, reason })),
+    )
+    this.#parts.claims.done(batch.id)
+  }
+
+  #readMore(): Promise<void> {
+    this.#reading ??= this.#readUpTo(readAhead).finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  async #readUpTo(count: number): Promise<void> {
+    const { batches, clock } = this.#parts
+    let sliceStart = clock.now()
+    while (this.#ready.length < count && this.#next < batches.planned) {
+      const batch = batches.first(this.#next++)
+      if (batch) this.#ready.push(batch)
+      if (clock.now() - sliceStart < sliceMs) continue
+      await sleep(0, clock)
+      sliceStart = clock.now()
+    }
+  }
+
+  /** Everything was handed out and done: finished, unless the ledger misses something. */
+  async #settle(): Promise<void> {
+    const { batches, settled } = this.#parts
+    const { kind, redo, quarantined, failed } = await settled()
+    if (redo.length > 0) {
+      this.#parts.log.warn({ samples: redo.length }, 'some samples must be computed again')
+      this.#ready.push(...batches.again(new Set(redo)))
+    } else if (kind === 'settled' && this.#ready.length === 0 && this.#leases.size === 0) {
+      this.#outcome = batches.outcome({ quarantined, failed })
+      this.#state = 'finished'
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import type { Lease, ledgerContract } from '../../protocol/ledger.ts'
+import type { Peer } from '../../protocol/peer.ts'
+import type { SampleRef } from '../../protocol/sample.ts'
+import type { Uploaded } from './upload.ts'
+
+/** So many uploads at once; each lane asks for one, sends it, tells, and asks again. */
+export class Lanes {
+  readonly #ledger: Peer<typeof ledgerContract>
+  readonly #upload: (sample: SampleRef) => Promise<Uploaded>
+  readonly #drain = new AbortController()
+  readonly #lanes: Promise<void>[] = []
+  #busy = 0
+
+  constructor(
+    ledger: Peer<typeof ledgerContract>,
+    upload: (sample: SampleRef) => Promise<Uploaded>,
+  ) {
+    this.#ledger = ledger
+    this.#upload = upload
+  }
+
+  /** Lanes that have something to send. */
+  get busy(): number {
+    return this.#busy
+  }
+
+  start(count: number): void {
+    for (let i = 0; i < count; i++) this.#lanes.push(this.#run())
+  }
+
+  /** Settles when nothing is left to send: whoever spools has drained before. */
+  async drain(): Promise<void> {
+    this.#drain.abort()
+    await Promise.all(this.#lanes)
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      const draining = this.#drain.signal.aborted
+      const next = await this.#ledger.again((ask) => ask.next({ wait: !draining }))
+      if (next.kind === 'lease') await this.#send(next.lease)
+      else if (draining) return
+    }
+  }
+
+  async #send({ id: lease, sample }: Lease): Promise<void> {
+    this.#busy++
+    const uploaded = await this.#upload(sample)
+    this.#busy--
+    // To a ledger that has restarted, this lease says nothing: it leases the sample anew.
+    await this.#ledger.again((ask) => {
+      if (uploaded.kind === 'stored') return ask.stored({ lease, key: uploaded.key })
+      const told = { lease, reason: uploaded.reason }
+      if (uploaded.kind === 'torn') return ask.torn(told)
+      return uploaded.kind === 'failed' ? ask.failed(told) : ask.unavailable(told)
+    })
+  }
+}

@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+import { ledgerContract } from '../../protocol/ledger.ts'
+import { actor } from '../../protocol/lifecycle.ts'
+import { permitsOf } from '../../protocol/permit.ts'
+import { openSpool } from '../../src/spool/spool.ts'
+import { patientStore } from '../../src/store/patient.ts'
+import type { UploaderInput } from './index.ts'
+import { Lanes } from './lanes.ts'
+import { upload } from './upload.ts'
+
+const self = actor<UploaderInput>()
+const { input, log } = self
+const ledger = self.peer('ledger', ledgerContract)
+const store = patientStore(input.store, {
+  acquire: permitsOf(ledger, 'sample'),
+  attempts: input.attempts,
+  log,
+})
+const { path } = await openSpool(join(input.work, 'spool'))
+const lanes = new Lanes(ledger, (sample) => upload(sample, { store, path }))
+lanes.start(input.lanes)
+
+self.live({
+  drain: () => lanes.drain(),
+  status: () => ({ work: `${lanes.busy} of ${input.lanes} lanes` }),
+})
