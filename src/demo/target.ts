@@ -1,4 +1,4 @@
-/** The demo's target: a Qwen3 of random weights, ten layers deep, small enough to be made at once. */
+/** The demo's target: a Qwen3 of random weights, ten layers deep, small enough to make at once. */
 import { writeRandomTarget } from '../models/random-target.ts'
 import { demoVocab } from './dataset.ts'
 

@@ -24,16 +24,17 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   dataset: [],
   store: [],
   config: [],
-  'dev-s3': [],
   safetensors: ['tensor'],
   spool: [],
   manifest: ['store'],
+  'dev-s3': ['store'],
+  run: ['config', 'dataset', 'models', 'store'],
   graph: ['tensor'],
   autodiff: ['graph', 'tensor'],
   optim: ['graph', 'tensor'],
   models: ['graph', 'safetensors', 'tensor'],
   session: ['graph', 'tensor'],
-  demo: ['dataset', 'models', 'safetensors', 'tensor'],
+  demo: ['dataset', 'models'],
 }
 
 type Arrow = Reference & { readonly from: string }
