@@ -36,7 +36,9 @@ export async function compact(
 }
 
 const isCovered = (state: Replayed, listing: Listing): boolean =>
-  listing.snapshots.some(({ id }) => covers(coverage(state, id), state.heads))
+  listing.snapshots.some(
+    ({ id }) => state.snapshots.get(id)?.proved && covers(coverage(state, id), state.heads),
+  )
 
 async function write(
   store: ObjectStore,

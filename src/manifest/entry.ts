@@ -72,8 +72,8 @@ export function rowFault(rows: EntryRows, row: number): string | null {
   const offset = rows.offsets?.[row] ?? 0
   const key = rows.key(row)
   const reason = rows.reason(row)
-  if (!Number.isSafeInteger(length)) return `length=${length}`
-  if (!Number.isSafeInteger(offset)) return `offset=${offset}`
+  if (!isSize(length)) return `length=${length}`
+  if (!isSize(offset)) return `offset=${offset}`
   if (status === stored) {
     if (length === 0) return 'status=stored, length=0'
     if (rows.tokens[row] === 0) return 'status=stored, tokens=0'
@@ -88,3 +88,6 @@ export function rowFault(rows: EntryRows, row: number): string | null {
   }
   return null
 }
+
+const isSize = (value: number | undefined): boolean =>
+  value !== undefined && Number.isSafeInteger(value) && value >= 0

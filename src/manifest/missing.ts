@@ -20,6 +20,6 @@ export function missingRows(hashes: Uint8Array, table: EntryTable): Uint32Array 
 
 /** The same bytes as words, copied only where they do not lie at a word's border. */
 function wordsOver(bytes: Uint8Array): Uint32Array {
-  const aligned = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice()
+  const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes)
   return new Uint32Array(aligned.buffer, aligned.byteOffset, Math.floor(aligned.length / 16) * 4)
 }

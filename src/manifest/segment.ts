@@ -14,7 +14,9 @@ import {
   type Header,
   type HeaderFacts,
   headerMetadata,
+  isSealed,
   parseHeader,
+  seal,
 } from './header.ts'
 import { crcText } from './key.ts'
 
@@ -32,6 +34,7 @@ export function encodeManifest(blocks: Iterable<EntryRows>, facts: HeaderFacts):
     batches: batches.map((bytes) => [bytes.length, crc32(bytes)]),
   }
   const schema = encodeSchema(headerMetadata(header))
+  seal(schema)
   return Buffer.concat([schema, ...batches, endMark])
 }
 
@@ -61,6 +64,7 @@ export function decodeOpening(
 ): Opening {
   try {
     const schema = aligned([start.subarray(0, openingLength(start))])
+    if (!isSealed(schema)) throw damaged(file.key, 'its header is not what was written')
     const found = RecordBatchReader.from(schema).open().schema
     const [want, have] = [fields.join(', '), found.fields.join(', ')]
     if (have !== want) throw damaged(file.key, `columns: want=${want}, found=${have}`)
@@ -131,10 +135,10 @@ function encodeBatch(rows: EntryRows): Uint8Array {
 }
 
 /** The schema message alone, with this metadata. */
-function encodeSchema(metadata: Map<string, string>): Uint8Array {
+function encodeSchema(metadata: Map<string, string>): Buffer {
   const { data } = toBatch(new Block(0))
   const whole = stream(new RecordBatch(new Schema(fields, metadata), data))
-  return whole.subarray(0, openingLength(whole))
+  return Buffer.from(whole.subarray(0, openingLength(whole)))
 }
 
 const stream = (batch: RecordBatch): Uint8Array =>

@@ -82,7 +82,8 @@ export function openClaims(work: string): Claims {
       files
         .records()
         .filter((record) => verdictOn(record.batch, record.rows, record) === 'halve')
-        .map((record) => record.batch),
+        .map((record) => record.batch)
+        .sort(),
     storm: () => isStorm(files.streak()),
   }
 }

@@ -66,7 +66,9 @@ export const freeBytes = (dir: string): Promise<number> =>
     return bavail * bsize
   })
 
-async function add(dir: string, { parts, ...sample }: FinishedSample): Promise<SpooledSample> {
+async function add(dir: string, finished: FinishedSample): Promise<SpooledSample> {
+  const { hash, tokens, bytes, crc32, parts } = finished
+  const sample = { hash, tokens, bytes, crc32 }
   const found = parts.reduce((sum, part) => sum + part.length, 0)
   if (found !== sample.bytes) {
     throw new RangeError(`parts are not the file. want=${sample.bytes}, found=${found}`)

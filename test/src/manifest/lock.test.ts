@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { SimulatedClock } from '../../../src/clock.ts'
+import { isAlive, type LockIdentity, lockKey, thisHolder } from '../../../src/manifest/holder.ts'
+import { acquireLock, type LockOptions, type LockWait } from '../../../src/manifest/lock.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
+import type { Body, PutOptions } from '../../../src/store/store.ts'
+
+let starts = 0
+const start = (of: Partial<LockIdentity> = {}): LockIdentity => ({
+  writer: `w${++starts}`,
+  host: 'here',
+  bootId: 'boot-1',
+  pid: 100 + starts,
+  nonce: `nonce-${starts}`,
+  ...of,
+})
+
+/** A store, a clock that starts with the store's, and a machine on which the given processes live. */
+function rig(alive: readonly number[] = [], store = new MemoryStore()) {
+  const clock = new SimulatedClock(Date.now())
+  const waits: LockWait[] = []
+  const warnings: string[] = []
+  const options: LockOptions = {
+    clock,
+    isAlive: (pid) => alive.includes(pid),
+    conditional: true,
+    onWait: (wait) => waits.push(wait),
+    onWarn: (warning) => warnings.push(warning),
+  }
+  const acquire = (identity: LockIdentity, more: Partial<LockOptions> = {}) =>
+    acquireLock(store, identity, { ...options, ...more })
+  const holder = async (): Promise<unknown> => JSON.parse(String(await store.get(lockKey)))
+  return { clock, store, waits, warnings, acquire, holder }
+}
+
+/** Lets simulated time pass until the promise settles. */
+async function passing<T>(clock: SimulatedClock, promise: Promise<T>): Promise<T> {
+  let settled = false
+  const watched = promise.finally(() => {
+    settled = true
+  })
+  watched.catch(() => undefined)
+  for (let ms = 0; !settled && ms < 120_000; ms += 500) {
+    for (let i = 0; i < 10; i++) await turn()
+    if (!settled) clock.advance(500)
+  }
+  return watched
+}
+
+test('lock: free, it is taken; released, it is gone', async () => {
+  const { clock, store, acquire, holder } = rig()
+  const me = start()
+  const lock = await acquire(me)
+  assert.deepEqual(await holder(), { ...me, at: clock.now() })
+  clock.advance(10_000)
+  await lock.renew()
+  assert.deepEqual(await holder(), { ...me, at: clock.now() })
+  await lock.release()
+  assert.equal(await store.get(lockKey), undefined)
+  await lock.release()
+})
+
+test('lock: of two starts at one moment, one holds the run', async () => {
+  const { clock, acquire } = rig([201, 202])
+  const [a, b] = [start({ pid: 201 }), start({ pid: 202 })]
+  const outcomes = await passing(clock, Promise.allSettled([acquire(a), acquire(b)]))
+  assert.deepEqual(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+})
+
+test('lock: a holder that lives on this machine is named at once', async () => {
+  const { acquire, waits } = rig([77])
+  await acquire(start({ pid: 77, writer: 'the-first' }))
+  await assert.rejects(acquire(start()), {
+    kind: 'superseded',
+    message: /host=here, pid=77, writer=the-first/,
+  })
+  assert.equal(waits.length, 0)
+})
+
+test('lock: a dead holder of this boot is replaced at once, even under our own number', async () => {
+  const { acquire, holder, waits } = rig([55])
+  await acquire(start({ pid: 66 }))
+  const second = start({ pid: 55 })
+  await acquire(second)
+  const third = start({ pid: 55 })
+  const lock = await acquire(third)
+  await lock.renew()
+  assert.equal(JSON.stringify(await holder()).includes(third.nonce), true)
+  assert.equal(waits.length, 0)
+})
+
+test('lock: a holder elsewhere that beats is found alive, after some waiting', async () => {
+  const { clock, acquire, waits } = rig()
+  const far = await acquire(start({ host: 'there' }))
+  const beat = () => {
+    void far.renew()
+    clock.setTimeout(beat, 10_000)
+  }
+  clock.setTimeout(beat, 10_000)
+  clock.advance(5_000)
+  await assert.rejects(passing(clock, acquire(start())), {
+    kind: 'superseded',
+    message: /host=there/,
+  })
+  assert.ok(waits.length >= 1)
+  assert.equal(waits[0]?.holder.host, 'there')
+})
+
+test('lock: a holder elsewhere, or of an earlier boot, that is silent is replaced', async () => {
+  for (const of of [{ host: 'there' }, { bootId: 'boot-0' }]) {
+    const { clock, acquire, waits } = rig([300])
+    const gone = await acquire(start({ ...of, pid: 300 }))
+    const lock = await passing(clock, acquire(start()))
+    assert.ok(waits.length >= 3, `waits=${waits.length}`)
+    await lock.renew()
+    await assert.rejects(gone.renew(), { kind: 'superseded' })
+    await gone.release()
+    await lock.renew()
+  }
+})
+
+test('lock: a beat older than its time to live is not waited for', async () => {
+  const { clock, acquire, waits } = rig()
+  await acquire(start({ host: 'there' }))
+  clock.advance(40_000)
+  await acquire(start())
+  assert.equal(waits.length, 0)
+})
+
+test('lock: alive but silent on this machine is watched: its number may be another’s', async () => {
+  const { clock, acquire, waits } = rig([88])
+  await acquire(start({ pid: 88 }))
+  clock.advance(40_000)
+  await passing(clock, acquire(start()))
+  assert.ok(waits.length > 0)
+})
+
+test('lock: one that is released while it is watched is taken', async () => {
+  const { clock, acquire } = rig()
+  const far = await acquire(start({ host: 'there' }))
+  clock.setTimeout(() => void far.release(), 12_000)
+  await passing(clock, acquire(start()))
+})
+
+test('lock: removed by a person, it is written again at the next beat', async () => {
+  const { store, acquire, holder } = rig()
+  const me = start()
+  const lock = await acquire(me)
+  await store.remove(lockKey)
+  await lock.renew()
+  assert.equal(JSON.stringify(await holder()).includes(me.nonce), true)
+})
+
+/** Takes conditional puts, but says that it has not: as a client whose first try's answer was lost. */
+class ForgetfulStore extends MemoryStore {
+  override async putIfAbsent(key: string, body: Body, options?: PutOptions): Promise<boolean> {
+    await super.putIfAbsent(key, body, options)
+    return false
+  }
+
+  override async putIfMatch(
+    key: string,
+    body: Body,
+    etag: string,
+    options?: PutOptions,
+  ): Promise<boolean> {
+    await super.putIfMatch(key, body, etag, options)
+    return false
+  }
+}
+
+test('lock: a refused put is read back; with our mark it is ours', async () => {
+  const { clock, acquire } = rig([], new ForgetfulStore())
+  const lock = await acquire(start())
+  clock.advance(10_000)
+  await lock.renew()
+})
+
+test('lock: a store without conditions is warned of, and still names a live holder', async () => {
+  const { acquire, warnings } = rig([90])
+  const lock = await acquire(start({ pid: 90 }), { conditional: false })
+  await lock.renew()
+  assert.equal(warnings.length, 1)
+  await assert.rejects(acquire(start(), { conditional: false }), { kind: 'superseded' })
+})
+
+test('lock: what is not one is refused, with the way out', async () => {
+  const { store, acquire } = rig()
+  await store.put(lockKey, Buffer.from('{"writer":'))
+  await assert.rejects(acquire(start()), { kind: 'corrupt', remedy: /remove manifest\/lock.json/ })
+})
+
+test('lock: waiting ends when it is told to', async () => {
+  const { clock, acquire } = rig()
+  await acquire(start({ host: 'there' }))
+  const stop = new AbortController()
+  clock.setTimeout(() => stop.abort(new Error('stopped')), 5_000)
+  await assert.rejects(passing(clock, acquire(start(), { signal: stop.signal })), /stopped/)
+})
+
+test('lock: this process is alive, and a start like no other', () => {
+  const [a, b] = [thisHolder('w'), thisHolder('w')]
+  assert.equal(a.pid, process.pid)
+  assert.notEqual(a.nonce, b.nonce)
+  assert.equal(isAlive(process.pid), true)
+  assert.equal(isAlive(2 ** 22 + 1), false)
+})
