@@ -25,8 +25,8 @@ async function* walk(
   const { prefix, after } = ask
   for (const entry of await entriesOf(join(root, folder))) {
     const key = folder + entry
-    if (!key.startsWith(prefix) && !prefix.startsWith(key)) continue
-    if (key === `${SIDE_FOLDER}/`) continue
+    const leadsThere = key.endsWith('/') && prefix.startsWith(key)
+    if (key === `${SIDE_FOLDER}/` || !(key.startsWith(prefix) || leadsThere)) continue
     if (!key.endsWith('/')) {
       if (after === undefined || compareKeys(key, after) > 0) yield key
     } else if (after === undefined || after.startsWith(key) || compareKeys(key, after) > 0) {

@@ -99,10 +99,12 @@ export class MemoryStore implements ObjectStore {
       id,
       putPart: async (number, body, options = {}) => {
         const bytes = await this.#take(key, body, options)
+        this.#mustBeOpen(upload)
         parts.set(number, bytes)
         return { number, etag: md5(bytes), size: bytes.length }
       },
       complete: async (refs) => {
+        this.#mustBeOpen(upload)
         const whole = Buffer.concat(refs.map((ref) => partOf(parts, ref, key)))
         this.#uploads.delete(id)
         return this.#keep(key, whole)
@@ -120,6 +122,11 @@ export class MemoryStore implements ObjectStore {
   }
 
   close(): void {}
+
+  #mustBeOpen({ key, id }: MultipartUpload): void {
+    if (this.#uploads.has(id)) return
+    throw new Failure('invalid', `upload was completed or aborted. key=${key}, upload=${id}`)
+  }
 
   async #take(key: string, body: Body, options: PutOptions): Promise<Buffer> {
     checkKey(key)
