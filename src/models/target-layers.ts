@@ -19,7 +19,9 @@ export function targetLayerIds({
     count === 1
       ? [Math.floor(layers / 2)]
       : Array.from({ length: count }, (_, i) => roundHalfEven(1 + (i * (layers - 4)) / (count - 1)))
-  if (count < 1 || new Set(ids).size < count || ids[0] < 0 || ids[count - 1] >= layers) {
+  // Of a target without a third layer from the end the rule makes ids that fall.
+  const rising = ids.every((id, i) => id >= 0 && id < layers && (i === 0 || id > ids[i - 1]))
+  if (count < 1 || !rising) {
     throw new Failure(
       'invalid',
       `target is too shallow to choose its layers by the usual rule. layers=${layers}, want=${count} different ids, found=[${ids.join(', ')}]`,

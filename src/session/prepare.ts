@@ -4,17 +4,30 @@
  * processes may prepare one folder at once, with the same graph.
  */
 import { randomBytes } from 'node:crypto'
-import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  link,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { encodeGraph } from '../graph/encode.ts'
 import type { Graph } from '../graph/graph.ts'
 
-/** A weights file that cannot be linked, since it lies on another filesystem. */
+/** A weights file that cannot be linked: on another filesystem, or another user's. */
 export interface Copied {
   readonly path: string
   readonly bytes: number
 }
+
+/** Another filesystem; a file that only its owner may link, or a filesystem without links. */
+const unlinkable = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP']
 
 /**
  * @param dir       made where it is not there
@@ -52,19 +65,20 @@ async function placeWeights(
 ): Promise<void> {
   const want = await stat(source)
   const found = await statIfThere(path)
-  // A copy is taken for the same by size and time: hashing it would cost as much as making it.
   const same =
     found &&
     ((found.ino === want.ino && found.dev === want.dev) ||
-      (found.dev !== want.dev && found.size === want.size && found.mtimeMs >= want.mtimeMs))
+      // A copy: it was given its source's time, since hashing it would cost as much as making it.
+      (found.size === want.size && sameMoment(found.mtime, want.mtime)))
   if (same) return
   await replace(path, async (temporary) => {
     try {
       await link(source, temporary)
     } catch (error) {
-      if (!isCode(error, 'EXDEV')) throw error
+      if (!unlinkable.some((code) => isCode(error, code))) throw error
       onCopy({ path: source, bytes: want.size })
       await copyFile(source, temporary)
+      await utimes(temporary, want.atime, want.mtime)
     }
   })
 }
@@ -86,6 +100,9 @@ async function replace(path: string, make: (temporary: string) => Promise<void>)
     await rm(temporary, { force: true })
   }
 }
+
+/** As closely as `utimes` sets it. */
+const sameMoment = (a: Date, b: Date): boolean => a.getTime() === b.getTime()
 
 async function statIfThere(path: string) {
   try {

@@ -35,6 +35,9 @@ export interface Session {
   release(): Promise<void>
 }
 
+/** What goes wrong is thrown as well; printed past the log it would tear progress bars and JSON lines. */
+const quiet = 4
+
 type Ort = typeof import('onnxruntime-node')
 
 /**
@@ -48,6 +51,7 @@ export async function openSession(modelPath: string, options: SessionOptions): P
   // Imported here, not above: loading the library is native code too, and whoever computes nothing
   // does without its 60 MB.
   const ort = await gate.through(() => import('onnxruntime-node'))
+  ort.env.logLevel = 'fatal'
   const session = await gate.through(() => create(ort, modelPath, options))
   return {
     inputs: session.inputNames,
@@ -70,8 +74,7 @@ async function create(
       graphOptimizationLevel: 'all',
       // Remembers one layout for each shape it has seen, and batches come in hundreds of shapes.
       enableMemPattern: false,
-      // Errors and worse: what goes wrong is thrown as well, and told with its cause.
-      logSeverityLevel: 3,
+      logSeverityLevel: quiet,
       // Threads that wait by spinning take the cores from the actors beside them.
       extra: { session: { intra_op: { allow_spinning: '0' } } },
     })
