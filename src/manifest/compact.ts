@@ -31,6 +31,7 @@ export async function compact(
       state.snapshots.get(id)?.proved && now - lastModified >= options.graceMs,
   )
   const needless = needlessKeys(listing, settled, state)
+  if (needless.length > 0) probe('manifest.before-remove')
   await inParallel(needless, (key) => store.remove(key))
   return { snapshot, removed: needless.length }
 }
@@ -49,9 +50,9 @@ async function write(
   const key = snapshotKey(id)
   const heads = new Map(state.heads)
   const bytes = encodeManifest(state.table.blocks, { kind: 'snapshot', id, covers: heads })
-  probe('manifest.before-put')
+  probe('manifest.before-snapshot')
   await store.put(key, bytes, { crc32: crc32(bytes) })
-  probe('manifest.put')
+  probe('manifest.snapshot')
   state.snapshots.set(id, { covers: heads, proved: true })
   return key
 }

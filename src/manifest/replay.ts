@@ -75,7 +75,7 @@ export async function replay(store: ObjectStore, state: Replayed): Promise<Listi
 }
 
 /** Segments first: one that a compaction has removed by now is in a snapshot listed after it. */
-export async function list(store: ObjectStore): Promise<Listing> {
+async function list(store: ObjectStore): Promise<Listing> {
   const segments: ListedSegment[] = []
   for await (const { key, size } of store.list(segmentsPrefix)) {
     const name = parseSegmentKey(key)

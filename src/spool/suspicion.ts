@@ -31,7 +31,7 @@ export function verdictOn(batchId: string, rows: number, deaths: Deaths): Verdic
   return enough || (isHalf(batchId) && all > 0) ? 'halve' : 'run'
 }
 
-export const isHalf = (batchId: string): boolean => batchId.includes('.')
+const isHalf = (batchId: string): boolean => batchId.includes('.')
 
 /** The planned batch that a half of a half came from. */
 export const planned = (batchId: string): string => batchId.split('.', 1)[0] ?? batchId

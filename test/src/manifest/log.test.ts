@@ -145,7 +145,8 @@ test('manifest: a missing segment is refused by name, in the middle and at the e
 test('manifest: a damaged or misplaced segment is refused by name', async () => {
   const store = new MemoryStore()
   const { writer } = await written(store, 2)
-  const [key, next] = [0, 1].map((seq) => segmentKey({ writer, seq })) as [string, string]
+  const key = segmentKey({ writer, seq: 0 })
+  const next = segmentKey({ writer, seq: 1 })
   const bytes = await store.get(key)
   assert.ok(bytes)
   await store.put(key, bytes.subarray(0, -30))
