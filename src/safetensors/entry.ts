@@ -1,4 +1,4 @@
-/** One entry of a header: a tensor's type, shape and place, before anything is known of the others. */
+/** One entry of a header: a tensor's type, shape and place, seen without the others. */
 
 import { Failure } from '../failure.ts'
 import { type DType, dtypeBits, isDType } from '../tensor/dtype.ts'
@@ -13,8 +13,11 @@ export interface Entry {
   readonly end: bigint
 }
 
-const fields = ['dtype', 'shape', 'data_offsets'] as const
-type Fields = { readonly [F in (typeof fields)[number]]: Json }
+interface Fields {
+  readonly dtype: Json
+  readonly shape: Json
+  readonly data_offsets: Json
+}
 
 const maxU64 = 2n ** 64n - 1n
 
@@ -33,28 +36,29 @@ export function parseEntry(value: Json, where: string): Entry {
 
 /** An entry is an object, in which other keys may stand, or an array of its three fields. */
 function fieldsOf(value: Json, where: string): Fields {
-  if (Array.isArray(value)) {
+  if (Array.isArray(value) && value.length === 3) {
     const [dtype, shape, offsets] = value
-    if (value.length === 3) return { dtype, shape, data_offsets: offsets }
+    return { dtype, shape, data_offsets: offsets }
   }
   if (!(value instanceof JsonObject)) throw malformed('entry', 'an object', value, where)
-  const found = new Map<string, Json>()
-  for (const [key, member] of value.members) {
-    if (found.has(key))
-      throw new Failure('corrupt', `header has a field twice. ${where}, field=${key}`)
-    if (fields.some((field) => field === key)) found.set(key, member)
+  const field = (name: string): Json => {
+    const found = value.members.filter(([key]) => key === name)
+    if (found.length === 1) return found[0][1]
+    const what = found.length === 0 ? 'lacks a field' : 'has a field twice'
+    throw new Failure('corrupt', `header ${what}. ${where}, field=${name}`)
   }
-  const [dtype, shape, offsets] = fields.map((field) => {
-    const member = found.get(field)
-    if (member !== undefined) return member
-    throw new Failure('corrupt', `header lacks a field. ${where}, field=${field}`)
-  })
-  return { dtype, shape, data_offsets: offsets }
+  return { dtype: field('dtype'), shape: field('shape'), data_offsets: field('data_offsets') }
 }
 
+/** `"F32"`, or as Rust's serde also spells a name without content, `{"F32": null}`. */
 function parseDType(value: Json, where: string): DType {
-  if (typeof value === 'string' && isDType(value)) return value
-  throw malformed('dtype', Object.keys(dtypeBits).join(' '), value, where)
+  let name = value
+  if (value instanceof JsonObject && value.members.length === 1) {
+    const [[key, content]] = value.members
+    if (content === null) name = key
+  }
+  if (typeof name === 'string' && isDType(name)) return name
+  throw malformed('dtype', 'a type of safetensors 0.8', value, where)
 }
 
 function integers(value: Json, field: string, where: string): bigint[] {
@@ -68,7 +72,8 @@ function integers(value: Json, field: string, where: string): bigint[] {
 /**
  * The bytes that type and shape ask for.
  *
- * @throws  Failure `corrupt`: their bits do not fit 64 bits, though a zero follow, or fill no whole byte
+ * @throws  Failure `corrupt`: counted in bits they overflow 64 bits, though a zero may follow, or
+ *          they fill no whole byte
  */
 export function entryBytes(entry: Entry, where: string): bigint {
   let bits = 1n
@@ -85,11 +90,10 @@ export function entryBytes(entry: Entry, where: string): bigint {
   throw new Failure('corrupt', `tensor does not fill whole bytes. ${where}, bits=${bits}`)
 }
 
-const malformed = (field: string, want: string, found: Json, where: string): Failure =>
-  new Failure(
-    'corrupt',
-    `header has a malformed field. ${where}, field=${field}, want=${want}, found=${describe(found)}`,
-  )
+function malformed(field: string, want: string, value: Json, where: string): Failure {
+  const facts = `${where}, field=${field}, want=${want}, found=${describe(value)}`
+  return new Failure('corrupt', `header has a malformed field. ${facts}`)
+}
 
 function describe(value: Json): string {
   if (value instanceof JsonObject) return 'an object'

@@ -1,5 +1,5 @@
 /**
- * A safetensors header, read and checked: 8 bytes of length (little-endian), then JSON, then the data.
+ * A safetensors header, read and checked: 8 bytes of length (little-endian), JSON, then the data.
  * Takes what the official reader takes and refuses what it refuses, with one exception: a dimension
  * beyond 2^53, which only an empty tensor can have, is refused rather than rounded.
  *
@@ -42,7 +42,7 @@ export const maxHeaderBytes = 100_000_000
 const metadataKey = '__metadata__'
 const cutShort = 'The file is not whole, or no safetensors file: copy or download it again.'
 const notSafetensors =
-  'Look at its first bytes: an error page, a Git LFS pointer or another format may have taken its place.'
+  'Look at its first bytes: it may be an error page, a Git LFS pointer or of another format.'
 
 /**
  * Where the header ends, from the file's first 8 bytes.
@@ -51,38 +51,30 @@ const notSafetensors =
  */
 export function headerEnd(prefix: Uint8Array, file: FileFacts): number {
   if (prefix.length < prefixBytes) {
-    throw new Failure(
-      'corrupt',
-      `file is too short for a safetensors header. file=${file.name}, want=${prefixBytes} bytes, found=${file.bytes}`,
-      { remedy: cutShort },
-    )
+    const facts = `file=${file.name}, want=${prefixBytes} bytes, found=${file.bytes}`
+    throw corrupt('file is too short for a safetensors header', facts, cutShort)
   }
   const length = new DataView(prefix.buffer, prefix.byteOffset).getBigUint64(0, true)
   if (length > maxHeaderBytes) {
-    throw new Failure(
-      'corrupt',
-      `safetensors header is too large. file=${file.name}, max=${maxHeaderBytes} bytes, found=${length}`,
-      { remedy: notSafetensors },
-    )
+    const facts = `file=${file.name}, max=${maxHeaderBytes} bytes, found=${length}`
+    throw corrupt('safetensors header is too large', facts, notSafetensors)
   }
   const end = prefixBytes + Number(length)
   if (end <= file.bytes) return end
-  throw new Failure(
-    'corrupt',
-    `file ends within its safetensors header. file=${file.name}, want=${end} bytes, found=${file.bytes}`,
-    { remedy: cutShort },
-  )
+  const facts = `file=${file.name}, want=${end} bytes, found=${file.bytes}`
+  throw corrupt('file ends within its safetensors header', facts, cutShort)
 }
 
 /**
  * @param bytes  the file, or its beginning up to the header's end at least
- * @throws       Failure `corrupt`: the header is malformed, or does not fit the file; names file and tensor
+ * @throws       Failure `corrupt`: the header is malformed or does not fit the file; names file and
+ *               tensor
  */
 export function parseHeader(bytes: Uint8Array, file: FileFacts): SafetensorsHeader {
   const dataStart = headerEnd(bytes.subarray(0, prefixBytes), file)
   const document = parseText(bytes.subarray(prefixBytes, dataStart), file)
   if (!(document instanceof JsonObject)) {
-    throw new Failure('corrupt', `safetensors header is no JSON object. file=${file.name}`)
+    throw corrupt('safetensors header is no JSON object', `file=${file.name}`)
   }
   const metadata = parseMetadata(document, file)
   const entries = new Map<string, Entry>()
@@ -106,10 +98,7 @@ function parseText(bytes: Uint8Array, file: FileFacts): Json {
 function parseMetadata(document: JsonObject, file: FileFacts): Map<string, string> {
   const found = document.members.filter(([key]) => key === metadataKey)
   if (found.length > 1) {
-    throw new Failure(
-      'corrupt',
-      `header has a field twice. file=${file.name}, field=${metadataKey}`,
-    )
+    throw corrupt('header has a field twice', `file=${file.name}, field=${metadataKey}`)
   }
   const metadata = new Map<string, string>()
   const value = found[0]?.[1] ?? null
@@ -125,10 +114,7 @@ function parseMetadata(document: JsonObject, file: FileFacts): Map<string, strin
 function malformedMetadata(file: FileFacts, key?: string): Failure {
   const field = [metadataKey, ...(key === undefined ? [] : [key])].join('.')
   const want = key === undefined ? 'an object' : 'a string'
-  return new Failure(
-    'corrupt',
-    `header has a malformed field. file=${file.name}, field=${field}, want=${want}`,
-  )
+  return corrupt('header has a malformed field', `file=${file.name}, field=${field}, want=${want}`)
 }
 
 /** Checks that the tensors, in the order of their offsets, cover the data exactly. */
@@ -162,22 +148,17 @@ function layOut(
 function checkPlace(entry: Entry, { after, where }: { after: bigint; where: string }): void {
   const { start, end } = entry
   if (end < start) {
-    throw new Failure(
-      'corrupt',
-      `tensor ends before it starts. ${where}, start=${start}, end=${end}`,
-    )
+    throw corrupt('tensor ends before it starts', `${where}, start=${start}, end=${end}`)
   }
   if (start !== after) {
     const what =
       start < after ? 'tensor overlaps the one before' : 'bytes before tensor are of no tensor'
-    throw new Failure('corrupt', `${what}. ${where}, want=start at ${after}, found=${start}`)
+    throw corrupt(what, `${where}, want=start at ${after}, found=${start}`)
   }
   const want = entryBytes(entry, where)
   if (end - start === want) return
-  throw new Failure(
-    'corrupt',
-    `tensor's bytes differ from its type and shape. ${where}, want=${want} bytes, found=${end - start}`,
-  )
+  const facts = `${where}, want=${want} bytes, found=${end - start}`
+  throw corrupt("tensor's bytes differ from its type and shape", facts)
 }
 
 function notCovered(
@@ -186,26 +167,25 @@ function notCovered(
 ): Failure {
   const cut = inOrder.find(([, entry]) => entry.end > dataBytes)
   if (cut) {
-    const facts = `${whereIs(cut[0], file)}, want=${cut[1].end} bytes of data, found=${dataBytes}`
-    return new Failure('corrupt', `file ends before its tensors do. ${facts}`, { remedy: cutShort })
+    const [name, { end }] = cut
+    const facts = `${whereIs(name, file)}, want=${end} bytes of data, found=${dataBytes}`
+    return corrupt('file ends before its tensors do', facts, cutShort)
   }
   const want = inOrder.at(-1)?.[1].end ?? 0
-  return new Failure(
-    'corrupt',
-    `file goes on after its last tensor. file=${file.name}, want=${want} bytes of data, found=${dataBytes}`,
-  )
+  const facts = `file=${file.name}, want=${want} bytes of data, found=${dataBytes}`
+  return corrupt('file goes on after its last tensor', facts)
 }
 
 function exact(dimension: bigint, where: string): number {
   const value = Number(dimension)
   if (Number.isSafeInteger(value)) return value
-  throw new Failure(
-    'corrupt',
-    `dimension of empty tensor is beyond 2^53. ${where}, found=${dimension}`,
-  )
+  throw corrupt('dimension of empty tensor is beyond 2^53', `${where}, found=${dimension}`)
 }
 
 const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const corrupt = (what: string, facts: string, remedy?: string): Failure =>
+  new Failure('corrupt', `${what}. ${facts}`, { remedy })
 
 const whereIs = (name: string, file: FileFacts): string =>
   `file=${file.name}, tensor=${JSON.stringify(name)}`

@@ -1,6 +1,6 @@
 /**
- * JSON as the official reader takes it. JSON.parse will not do: it rounds integers beyond 2^53, reads
- * `1.0` as an integer, and drops repeated keys, and which of these a header holds decides its fate.
+ * JSON as the official reader takes it. JSON.parse will not do: it rounds integers beyond 2^53,
+ * reads `1.0` as an integer and drops repeated keys, and on these hangs whether a header is right.
  */
 
 import { Failure } from '../failure.ts'

@@ -1,10 +1,10 @@
 /**
  * Reads safetensors: from bytes, as views on them; from a file, tensor by tensor.
  *
- * npm's `safetensors` 0.0.1 is not used: it takes `__metadata__` for a tensor and throws on every file
- * that has it, Hugging Face's and ours among them, and it reads the length at the start of the
- * underlying memory whatever the view's offset. Once the header is checked, all that would be left for
- * it is a `subarray`.
+ * npm's `safetensors` 0.0.1 is not used: it takes `__metadata__` for a tensor and throws on every
+ * file that has it, Hugging Face's and ours among them, and it looks for the length at the start of
+ * the underlying memory, whatever the view's offset. Once the header is checked, all that would be
+ * left for it is a `subarray`.
  */
 
 import { type FileHandle, open } from 'node:fs/promises'
@@ -55,17 +55,15 @@ export function openSafetensors(path: string): Promise<SafetensorsFile> {
 
 /**
  * @returns  the tensor in memory of its own
- * @throws   Failure `invalid`: no tensor of that name, or the file cannot be read; `corrupt`: the file has
- *           been cut since it was opened
+ * @throws   Failure `invalid`: no tensor of that name, or the file cannot be read; `corrupt`: the
+ *           file has been cut since it was opened
  */
 export async function readTensor(file: SafetensorsFile, name: string): Promise<Tensor> {
   const { path } = file
   const info = file.tensors.get(name)
   if (!info) {
-    throw new Failure(
-      'invalid',
-      `no such tensor. file=${path}, tensor=${JSON.stringify(name)}, found=${file.tensors.size} others`,
-    )
+    const facts = `file=${path}, tensor=${JSON.stringify(name)}, found=${file.tensors.size} others`
+    throw new Failure('invalid', `no such tensor. ${facts}`)
   }
   const { dtype, shape, start, end } = info
   const data = await withFile(path, (handle) => readRange(handle, { path, start, end }))

@@ -1,6 +1,6 @@
 /**
- * Encodes a safetensors file as a header and the tensors' own memory, nothing copied. Where the bytes
- * go is the caller's affair.
+ * Encodes a safetensors file as a header and the tensors' own memory, nothing copied. Where the
+ * bytes go is the caller's affair.
  */
 
 import { crc32 } from 'node:zlib'
@@ -27,13 +27,13 @@ const metadataKey = '__metadata__'
 const dtypeOrder = new Map(Object.keys(dtypeBits).map((dtype, rank) => [dtype, rank]))
 
 /**
- * The same tensors and metadata give the same bytes, in whatever order they come: tensors are laid out as
- * the official writer does, by type and then by name, except that one whose length is not a multiple of 8
- * goes last. So every tensor starts at a multiple of 8.
+ * The same tensors and metadata give the same bytes, in whatever order they come: tensors are laid
+ * out as the official writer does, by type and then by name, except that one whose length is not a
+ * multiple of 8 goes last. So every tensor starts at a multiple of 8.
  *
  * @returns  the file in parts: the header, then the tensors' data
- * @throws   Failure `invalid`: data that differ from type and shape, a name that is taken or cannot be
- *           written, or two tensors whose lengths are no multiples of 8, as padding is not legal
+ * @throws   Failure `invalid`: data that differ from type and shape, a name that is taken or cannot
+ *           be written, or two tensors whose lengths are no multiples of 8: padding is not legal
  * @source   safetensors 0.8.0, `serialize`
  */
 export function encodeSafetensors(
@@ -67,23 +67,19 @@ function layOut(tensors: readonly TensorToWrite[]): Piece[] {
     names.add(name)
     return { tensor, bytes: checkedBytes(tensor) }
   })
-  const ragged = pieces.filter(({ bytes }) => bytes % alignmentBytes !== 0)
-  if (ragged.length > 1) {
-    const found = ragged.map(({ tensor, bytes }) => `${quote(tensor.name)} (${bytes} bytes)`)
-    throw new Failure(
-      'invalid',
-      `only one tensor's length can be other than a multiple of ${alignmentBytes}. found=${found.join(', ')}`,
-      {
-        remedy: 'Write the others to files of their own, or give them a shape that fills 8 bytes.',
-      },
-    )
-  }
-  return pieces.sort(
-    (a, b) => lastIfRagged(a) - lastIfRagged(b) || compareTensors(a.tensor, b.tensor),
+  pieces.sort((a, b) => compareTensors(a.tensor, b.tensor))
+  const whole = pieces.filter((piece) => !isRagged(piece))
+  const ragged = pieces.filter(isRagged)
+  if (ragged.length <= 1) return [...whole, ...ragged]
+  const found = ragged.map(({ tensor, bytes }) => `${quote(tensor.name)} (${bytes} bytes)`)
+  throw new Failure(
+    'invalid',
+    `two tensors are no multiple of ${alignmentBytes} bytes long. found=${found.join(', ')}`,
+    { remedy: 'Write all but one of them to files of their own.' },
   )
 }
 
-const lastIfRagged = ({ bytes }: Piece): number => Math.min(1, bytes % alignmentBytes)
+const isRagged = ({ bytes }: Piece): boolean => bytes % alignmentBytes !== 0
 
 const compareTensors = (a: TensorToWrite, b: TensorToWrite): number =>
   (dtypeOrder.get(b.dtype) ?? 0) - (dtypeOrder.get(a.dtype) ?? 0) || compareText(a.name, b.name)
@@ -96,10 +92,8 @@ function checkedBytes({ name, dtype, shape, data }: TensorToWrite): number {
   const found = [data].flat().reduce((sum, part) => sum + part.byteLength, 0)
   const counted = shape.every((dimension) => Number.isSafeInteger(dimension) && dimension >= 0)
   if (counted && found * 8 === bits) return found
-  throw new Failure(
-    'invalid',
-    `tensor's data differ from its type and shape. tensor=${quote(name)}, want=${bits / 8} bytes, found=${found}`,
-  )
+  const facts = `tensor=${quote(name)}, want=${bits / 8} bytes, found=${found}`
+  throw new Failure('invalid', `tensor's data differ from its type and shape. ${facts}`)
 }
 
 function encodeMetadata(metadata: Readonly<Record<string, string>>): string {

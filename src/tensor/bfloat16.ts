@@ -8,7 +8,7 @@ const scratch = new Float32Array(1)
 const scratchBits = new Uint32Array(scratch.buffer)
 
 function narrow(bits: number): number {
-  // A NaN whose payload lies in the lower half alone would become an infinity: the quiet bit keeps it.
+  // A NaN with its payload in the lower half alone would become infinite: the quiet bit keeps it.
   if ((bits & 0x7fffffff) > 0x7f800000) return (bits >>> 16) | 0x40
   return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16
 }

@@ -1,4 +1,4 @@
-/** IEEE half precision ↔ float32: rounded to nearest, ties to even, with subnormals, up to infinity. */
+/** IEEE half ↔ float32: rounded to nearest, ties to even, with subnormals, up to infinity. */
 
 /** Through its bits, because a float cannot tell one NaN from another. */
 const scratch = new Float32Array(1)

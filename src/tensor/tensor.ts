@@ -49,7 +49,7 @@ const views: { readonly [D in keyof ElementArrays]: View<ElementArrays[D]> } = {
 }
 
 /**
- * The tensor's elements: a view where its bytes are aligned, a copy where not, which is legal in a file.
+ * The tensor's elements: a view where its bytes are aligned; a copy where not, which is legal too.
  *
  * @throws  Failure `invalid`: the tensor has another type
  */
@@ -66,7 +66,7 @@ export function elements<D extends keyof ElementArrays>(
 }
 
 /**
- * The elements of an F32, BF16 or F16 tensor as float32: exact; a copy where they had to be widened.
+ * The elements of an F32, BF16 or F16 tensor as float32: exact; a copy where they must be widened.
  *
  * @throws  Failure `invalid`: the tensor has another type
  */
@@ -77,8 +77,7 @@ export function float32Elements(tensor: Tensor): Float32Array {
   throw wrongType(tensor, 'F32, BF16 or F16')
 }
 
-const wrongType = (tensor: Tensor, want: string): Failure =>
-  new Failure(
-    'invalid',
-    `tensor has another type. tensor=${JSON.stringify(tensor.name)}, want=${want}, found=${tensor.dtype}`,
-  )
+function wrongType({ name, dtype }: Tensor, want: string): Failure {
+  const facts = `tensor=${JSON.stringify(name)}, want=${want}, found=${dtype}`
+  return new Failure('invalid', `tensor has another type. ${facts}`)
+}
