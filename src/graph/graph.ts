@@ -39,7 +39,7 @@ export interface Node<O extends Op = Op> {
   readonly outputs: readonly [Value, ...Value[]]
 }
 
-export interface Output {
+interface Output {
   readonly name: string
   readonly value: Value
 }

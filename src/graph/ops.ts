@@ -39,7 +39,7 @@ interface Conversion {
 }
 
 /** Every operator. Tables over `Op` (infer.ts's, later the gradients') do not compile with one left out. */
-export interface Ops {
+interface Ops {
   readonly Add: Binary
   readonly Sub: Binary
   readonly Mul: Binary
@@ -104,7 +104,7 @@ export interface Ops {
 }
 
 /** A float attribute, told from an integer one even where its value is whole. */
-export interface Float {
+interface Float {
   readonly float: number
 }
 

@@ -57,7 +57,7 @@ export function positions(graph: Graph, ids: Value, config: TargetConfig): Posit
  * @returns  float32 [headDim / 2]
  * @source   transformers `modeling_rope_utils.py`, `_compute_llama3_parameters`
  */
-export function rotarySpeeds({ headDim, rope }: TargetConfig): Float32Array {
+function rotarySpeeds({ headDim, rope }: TargetConfig): Float32Array {
   return Float32Array.from({ length: headDim / 2 }, (_, j) => {
     const speed = rope.theta ** ((-2 * j) / headDim)
     return rope.scaling ? slowed(speed, rope.scaling) : speed

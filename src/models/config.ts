@@ -145,7 +145,7 @@ function refuseUnsupported(
     hidden_act: raw.hidden_act === 'silu' ? undefined : raw.hidden_act,
     rope_type: ['default', 'llama3'].includes(ropeType(raw)) ? undefined : ropeType(raw),
     partial_rotary_factor: rotaryPart === 1 ? undefined : rotaryPart,
-    // Llama and Qwen3 can have biases and no published checkpoint does; Qwen2 always has its own.
+    // Qwen2's biases are its own and always there; these are options of the others, held against nothing.
     attention_bias: raw.attention_bias ? true : undefined,
     mlp_bias: raw.mlp_bias ? true : undefined,
     sliding_window: slides(raw, architecture) ? raw.sliding_window : undefined,

@@ -5,7 +5,7 @@ import type { TargetConfig } from './config.ts'
 import { linear, rmsNorm, swiglu } from './layers.ts'
 import type { Parameters } from './parameters.ts'
 
-export interface Variant {
+interface Variant {
   /** Biases on q, k and v; there is never one on o. */
   readonly qkvBias: boolean
   /** Whether query and key are normalised, head by head, before they are turned. */

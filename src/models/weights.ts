@@ -14,7 +14,7 @@ export interface WeightsFile extends SafetensorsFile {
   readonly name: string
 }
 
-export interface Weight extends TensorInfo {
+interface Weight extends TensorInfo {
   readonly file: WeightsFile
 }
 

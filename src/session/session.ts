@@ -46,6 +46,7 @@ type Ort = typeof import('onnxruntime-node')
  *                   does not load
  */
 export async function openSession(modelPath: string, options: SessionOptions): Promise<Session> {
+  // A misspelt device is told before the library loads.
   providerOf(options.device)
   const gate = options.gate ?? new Gate(Gate.memory())
   // Imported here, not above: loading the library is native code too, and whoever computes nothing

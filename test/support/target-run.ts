@@ -18,7 +18,7 @@ export async function scratch(t: TestContext): Promise<string> {
 /** One row's states by capture: [tokens, hidden], row-major. */
 export type RowStates = ReadonlyMap<string, Float32Array | Uint16Array>
 
-export type RunRows = (rows: readonly (readonly number[])[]) => Promise<RowStates[]>
+type RunRows = (rows: readonly (readonly number[])[]) => Promise<RowStates[]>
 
 export async function openRun(
   t: TestContext,
