@@ -6,9 +6,13 @@ import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Failure } from '../failure.ts'
 import { probe } from '../probe.ts'
-import { diskFailure } from './disk-failure.ts'
+import { diskFailure, errorCode } from './disk-failure.ts'
 import { isTempName, parseSpoolName, type SpooledSample, spoolName, tempName } from './name.ts'
+
+/** How often `add` writes a file whose temporary name is taken away from under it. */
+const triesMax = 3
 
 /** A sample file before it is one: its pieces, and what its name will say of them. */
 export interface FinishedSample extends SpooledSample {
@@ -75,20 +79,39 @@ async function add(dir: string, finished: FinishedSample): Promise<SpooledSample
   }
   const name = spoolName(sample)
   const path = join(dir, name)
-  const temp = join(dir, tempName(name, randomBytes(8).toString('hex')))
   await attempt('sample not written', path, async () => {
-    try {
-      await write(temp, parts)
-      probe('spool.before-rename')
-      await rename(temp, path)
-    } catch (error) {
-      await rm(temp, { force: true })
-      throw error
+    // A recovery that begins meanwhile, as when the ledger starts again, takes our file for a dead
+    // writer's. It does so once.
+    for (let tries = 0; tries < triesMax; tries++) {
+      if (await writeAndRename(dir, name, parts)) return
     }
+    throw new Failure('unavailable', `temporary files are taken away. path=${path}`)
   })
   probe('spool.renamed')
   return sample
 }
+
+/** False where the temporary file was taken away before its rename. */
+async function writeAndRename(
+  dir: string,
+  name: string,
+  parts: readonly Uint8Array[],
+): Promise<boolean> {
+  const temp = join(dir, tempName(name, randomBytes(8).toString('hex')))
+  try {
+    await write(temp, parts)
+    probe('spool.before-rename')
+    await rename(temp, join(dir, name))
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' && isRename(error)) return false
+    await rm(temp, { force: true })
+    throw error
+  }
+}
+
+const isRename = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && error.syscall === 'rename'
 
 async function write(path: string, parts: readonly Uint8Array[]): Promise<void> {
   const file = await open(path, 'wx')

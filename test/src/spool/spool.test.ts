@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { readdirSync, rmSync } from 'node:fs'
 import { chmod, mkdir, open, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -182,6 +183,22 @@ test('recovery: whole files are kept, torn and temporary ones go, foreign ones s
     [...whole.map(spoolName), 'notes.txt', 'old'].sort(),
   )
   assert.deepEqual((await recoverSpool(spool)).torn, [])
+})
+
+test('recovery: a sample that is being added meanwhile gets its name all the same', async (t) => {
+  const spool = await openSpool(folder(t))
+  const hook = Symbol.for('draftsmith.probe')
+  let taken = 0
+  const take = (moment: string): void => {
+    if (moment !== 'spool.before-rename' || taken > 0) return
+    for (const name of readdirSync(spool.dir)) rmSync(join(spool.dir, name))
+    taken++
+  }
+  Object.assign(globalThis, { [hook]: take })
+  t.after(() => Reflect.deleteProperty(globalThis, hook))
+  const ref = await spool.add(sample(1000))
+  assert.equal(taken, 1)
+  assert.deepEqual(await recoverSpool(spool), { good: [ref], torn: [], temps: [], foreign: [] })
 })
 
 test('recovery: a file that goes away meanwhile is neither whole nor torn', async (t) => {
