@@ -31,8 +31,8 @@ const dataTypes: { readonly [E in ElementType]: TensorProto_DataType } = {
 }
 
 /**
- * @returns  the bytes of an .onnx file, the same for the same graph; weights files are expected beside
- *           it, under their names: onnxruntime takes no other folder's
+ * @returns  the bytes of an .onnx file, the same for the same graph; weights files are expected
+ *           beside it, under their names: onnxruntime takes no other folder's
  * @source   onnx/docs/IR.md, onnx/docs/ExternalData.md
  */
 export function encodeGraph(graph: Graph): Uint8Array {

@@ -1,6 +1,7 @@
 /**
- * A graph, built node by node: inputs, initializers, nodes, outputs. Types and shapes are checked as
- * nodes are added, so a wrong model fails where it is written. Runs nothing and reads no weights.
+ * A graph, built node by node: inputs, initializers, nodes, outputs. Types and shapes are checked
+ * as nodes are added, so a wrong model fails where it is written. Runs nothing and reads no
+ * weights.
  */
 import { Failure } from '../failure.ts'
 import { inferRules, Mismatch } from './infer.ts'
@@ -73,7 +74,10 @@ export class Graph {
     return value
   }
 
-  /** Integers known while building: a scalar for a number, else a vector. The same ones are kept once. */
+  /**
+   * Integers known while building: a scalar for a number, else a vector. The same ones are kept
+   * once.
+   */
   integers(numbers: number | readonly number[], dtype: 'I64' | 'I32' = 'I64'): Value {
     const list = typeof numbers === 'number' ? [numbers] : numbers
     const key = `${dtype.toLowerCase()}(${JSON.stringify(numbers)})`
@@ -90,7 +94,8 @@ export class Graph {
   /**
    * Adds a node; its outputs are named after it.
    *
-   * @throws Failure `invalid`: the operator does not take these types and shapes; names node and inputs
+   * @throws Failure `invalid`: the operator does not take these types and shapes; names node and
+   *         inputs
    */
   add<O extends Op>(
     name: string,
@@ -129,10 +134,8 @@ export class Graph {
     } catch (error) {
       if (!(error instanceof Mismatch)) throw error
       const shapes = inputs.map((input) => (input ? describe(input) : '-')).join(', ')
-      throw new Failure(
-        'invalid',
-        `an operator does not take its inputs. node=${name}, op=${op}, problem=${error.message}, inputs=(${shapes})`,
-      )
+      const facts = `node=${name}, op=${op}, problem=${error.message}, inputs=(${shapes})`
+      throw new Failure('invalid', `an operator does not take its inputs. ${facts}`)
     }
   }
 

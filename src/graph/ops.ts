@@ -1,7 +1,7 @@
 /**
- * The operators a graph may hold, typed: what each takes and how it is set. Names, order of inputs and
- * attributes are ONNX's own (onnx.ai/onnx/operators), so that a node reads as its specification does.
- * What comes out of one is infer.ts's to say.
+ * The operators a graph may hold, typed: what each takes and how it is set. Names, order of inputs
+ * and attributes are ONNX's own (onnx.ai/onnx/operators), so that a node reads as its specification
+ * does. What comes out of one is infer.ts's to say.
  */
 
 /** Spelled as in safetensors files. */
@@ -13,7 +13,9 @@ export type Dim = number | string
 export interface TensorType {
   readonly dtype: ElementType
   readonly shape: readonly Dim[]
-  /** The integers inside, where they are known while building: what `Reshape` and `Expand` go by. */
+  /**
+   * The integers inside, where they are known while building: what `Reshape` and `Expand` go by.
+   */
   readonly holds?: readonly Dim[]
 }
 
@@ -38,7 +40,10 @@ interface Conversion {
   readonly attributes: { readonly to: ElementType }
 }
 
-/** Every operator. Tables over `Op` (infer.ts's, later the gradients') do not compile with one left out. */
+/**
+ * Every operator. Tables over `Op` (infer.ts's, later the gradients') do not compile with one left
+ * out.
+ */
 interface Ops {
   readonly Add: Binary
   readonly Sub: Binary
@@ -78,7 +83,9 @@ interface Ops {
     readonly inputs: readonly [x: Value, scale: Value]
     readonly attributes: { readonly epsilon: Float }
   }
-  /** onnxruntime's own: causal attention of `num_heads` queries over `kv_num_heads` keys and values. */
+  /**
+   * onnxruntime's own: causal attention of `num_heads` queries over `kv_num_heads` keys and values.
+   */
   readonly GroupQueryAttention: {
     readonly inputs: readonly [
       query: Value,

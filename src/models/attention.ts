@@ -1,6 +1,6 @@
 /**
- * Causal grouped-query attention with rotary positions, as onnxruntime's `GroupQueryAttention`: linear
- * memory in the number of tokens where a score matrix for each head would be quadratic.
+ * Causal grouped-query attention with rotary positions, as onnxruntime's `GroupQueryAttention`:
+ * linear memory in the number of tokens where a score matrix for each head would be quadratic.
  */
 import type { Graph } from '../graph/graph.ts'
 import type { Value } from '../graph/ops.ts'
@@ -52,7 +52,8 @@ export function positions(graph: Graph, ids: Value, config: TargetConfig): Posit
 }
 
 /**
- * Radians a token for each pair of a head's entries: θ^(−2j / headDim), some slowed by Llama 3's rule.
+ * Radians a token for each pair of a head's entries: θ^(−2j / headDim), some slowed by Llama 3's
+ * rule.
  *
  * @returns  float32 [headDim / 2]
  * @source   transformers `modeling_rope_utils.py`, `_compute_llama3_parameters`
@@ -78,7 +79,8 @@ function slowed(speed: number, scaling: Llama3Scaling): number {
  * softmax(q kᵀ / √headDim, causal) v, after turning q and k by their position (half-split layout).
  * Query head h reads key head ⌊h · kvHeads / heads⌋.
  *
- * @param heads  query float32 [batch, tokens, heads · headDim]; key and value [batch, tokens, kvHeads · headDim]
+ * @param heads  query float32 [batch, tokens, heads · headDim]; key and value [batch, tokens,
+ *               kvHeads · headDim]
  * @returns      float32, the shape of the query
  * @source       onnxruntime `ContribOperators.md`, `com.microsoft.GroupQueryAttention`
  */

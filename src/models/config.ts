@@ -83,8 +83,8 @@ type Raw = z.infer<typeof configSchema>
 /**
  * @param json  the parsed file
  * @param path  for messages
- * @throws      Failure `invalid`: an architecture or a setting that is not supported, a field that is
- *              missing or of the wrong kind
+ * @throws      Failure `invalid`: an architecture or a setting that is not supported, a field that
+ *              is missing or of the wrong kind
  */
 export function parseTargetConfig(json: unknown, path: string): TargetConfig {
   const architecture = architectureOf(json, path)
@@ -99,10 +99,9 @@ export function parseTargetConfig(json: unknown, path: string): TargetConfig {
   const headDim = raw.head_dim ?? raw.hidden_size / heads
   const kvHeads = raw.num_key_value_heads ?? heads
   if (!Number.isInteger(headDim) || headDim % 2 !== 0 || heads % kvHeads !== 0) {
-    throw new Failure(
-      'invalid',
-      `heads do not fit together. file=${path}, hidden_size=${raw.hidden_size}, num_attention_heads=${heads}, num_key_value_heads=${kvHeads}, head_dim=${headDim}`,
-    )
+    const counts = `num_attention_heads=${heads}, num_key_value_heads=${kvHeads}`
+    const widths = `hidden_size=${raw.hidden_size}, head_dim=${headDim}`
+    throw new Failure('invalid', `heads do not fit together. file=${path}, ${widths}, ${counts}`)
   }
   return {
     architecture,
@@ -126,9 +125,10 @@ function architectureOf(json: unknown, path: string): Architecture {
   const name = named.data?.architectures?.[0]
   if (isSupported(name)) return name
   const found = name ?? named.data?.model_type ?? 'none named'
+  const want = Object.keys(families).join(', ')
   throw new Failure(
     'invalid',
-    `architecture is not supported. file=${path}, want=one of ${Object.keys(families).join(', ')}, found=${found}`,
+    `architecture is not supported. file=${path}, want=one of ${want}, found=${found}`,
     { remedy: 'Set target.path to a checkpoint of a supported architecture.' },
   )
 }
@@ -145,7 +145,8 @@ function refuseUnsupported(
     hidden_act: raw.hidden_act === 'silu' ? undefined : raw.hidden_act,
     rope_type: ['default', 'llama3'].includes(ropeType(raw)) ? undefined : ropeType(raw),
     partial_rotary_factor: rotaryPart === 1 ? undefined : rotaryPart,
-    // Qwen2's biases are its own and always there; these are options of the others, held against nothing.
+    // Qwen2's biases are its own and always there; these are options of the others, held against
+    // nothing.
     attention_bias: raw.attention_bias ? true : undefined,
     mlp_bias: raw.mlp_bias ? true : undefined,
     sliding_window: slides(raw, architecture) ? raw.sliding_window : undefined,
@@ -166,7 +167,8 @@ function refuseUnsupported(
 function slides(raw: Raw, architecture: Architecture): boolean {
   if (raw.layer_types) return raw.layer_types.includes('sliding_attention')
   if (architecture === 'LlamaForCausalLM' || raw.sliding_window == null) return false
-  // Which layers slide in files without layer_types: the Qwen classes' rule, with their default of 28.
+  // Which layers slide in files without layer_types: the Qwen classes' rule, with their default of
+  // 28.
   return raw.use_sliding_window === true && raw.num_hidden_layers > (raw.max_window_layers ?? 28)
 }
 
@@ -181,9 +183,11 @@ function ropeOf(raw: Raw, path: string): TargetConfig['rope'] {
   if (!rope || ropeType(raw) === 'default') return { theta }
   const { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } = rope
   if (!factor || !low_freq_factor || !high_freq_factor || !original_max_position_embeddings) {
+    const want = 'factor, low_freq_factor, high_freq_factor, original_max_position_embeddings'
+    const found = Object.keys(rope).join(', ')
     throw new Failure(
       'invalid',
-      `llama3 rope scaling is incomplete. file=${path}, want=factor, low_freq_factor, high_freq_factor, original_max_position_embeddings, found=${Object.keys(rope).join(', ')}`,
+      `llama3 rope scaling is incomplete. file=${path}, want=${want}, found=${found}`,
     )
   }
   const scaling: Llama3Scaling = {

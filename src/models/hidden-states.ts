@@ -37,12 +37,12 @@ export const captureNames = ({ layers, captureFinal }: Captures): string[] => [
 
 /**
  * Input `input_ids` int64 [batch, tokens], padded on the right with any id. One output a capture,
- * named by `captureNames`, [batch, tokens, hidden]: of decoder layer i its raw output. What stands at
- * padded positions is of no use. Computes in float32, whatever the weights are stored in; layers above
- * the last one captured are left out.
+ * named by `captureNames`, [batch, tokens, hidden]: of decoder layer i its raw output. What stands
+ * at padded positions is of no use. Computes in float32, whatever the weights are stored in; layers
+ * above the last one captured are left out.
  *
- * @throws  Failure `invalid`: a layer that the target lacks or that is named twice, or weights that do
- *          not fit the config
+ * @throws  Failure `invalid`: a layer that the target lacks or that is named twice, or weights that
+ *          do not fit the config
  */
 export function hiddenStatesGraph(target: Target, captures: Captures): Graph {
   const { config } = target
@@ -67,7 +67,9 @@ export function hiddenStatesGraph(target: Target, captures: Captures): Graph {
   return graph
 }
 
-/** Rounded to nearest, ties to even, where it is computed, so that half the bytes leave the device. */
+/**
+ * Rounded to nearest, ties to even, where it is computed, so that half the bytes leave the device.
+ */
 function stored(
   graph: Graph,
   name: string,
@@ -91,9 +93,10 @@ function requireLayers({ layers, captureFinal }: Captures, depth: number): void 
           ? 'none is named'
           : undefined
   if (problem === undefined) return
+  const want = `different ids from 0 to ${depth - 1}`
   throw new Failure(
     'invalid',
-    `these layers cannot be captured: ${problem}. want=different ids from 0 to ${depth - 1}, found=[${layers.join(', ')}]`,
+    `these layers cannot be captured: ${problem}. want=${want}, found=[${layers.join(', ')}]`,
     { remedy: 'Set target.layers.' },
   )
 }

@@ -1,4 +1,6 @@
-/** What every decoder is made of: embedding, linear, RMS norm, SwiGLU. Row vectors: y = x Wᵀ + b. */
+/**
+ * What every decoder is made of: embedding, linear, RMS norm, SwiGLU. Row vectors: y = x Wᵀ + b.
+ */
 import type { Value } from '../graph/ops.ts'
 import type { Parameters } from './parameters.ts'
 

@@ -1,4 +1,6 @@
-/** Checkpoint names → values of a graph, shapes checked, widened to the type that is computed in. */
+/**
+ * Checkpoint names → values of a graph, shapes checked, widened to the type that is computed in.
+ */
 import { Failure } from '../failure.ts'
 import type { Graph } from '../graph/graph.ts'
 import type { ElementType, Value } from '../graph/ops.ts'
@@ -46,19 +48,21 @@ export class Parameters {
     const name = this.name(local)
     const weight = this.#weights.tensors.get(name)
     if (!weight) {
-      throw new Failure(
-        'invalid',
-        `a tensor is missing from the checkpoint. dir=${this.#weights.dir}, tensor=${name}, want=[${shape.join(', ')}]`,
-        { remedy: 'Download the checkpoint again; config.json and weights must belong together.' },
-      )
+      const facts = `dir=${this.#weights.dir}, tensor=${name}, want=[${shape.join(', ')}]`
+      throw new Failure('invalid', `a tensor is missing from the checkpoint. ${facts}`, {
+        remedy: 'Download the checkpoint again; config.json and weights must belong together.',
+      })
     }
     const dtype = storedTypes[weight.dtype]
     const fits =
       weight.shape.length === shape.length && weight.shape.every((dim, i) => dim === shape[i])
     if (!dtype || !fits) {
+      const where = `file=${weight.file.path}, tensor=${name}`
+      const want = `F32, F16 or BF16 [${shape.join(', ')}]`
+      const found = `${weight.dtype} [${weight.shape.join(', ')}]`
       throw new Failure(
         'invalid',
-        `a tensor does not fit the config. file=${weight.file.path}, tensor=${name}, want=F32, F16 or BF16 [${shape.join(', ')}], found=${weight.dtype} [${weight.shape.join(', ')}]`,
+        `a tensor does not fit the config. ${where}, want=${want}, found=${found}`,
         { remedy: 'config.json and weights must belong together; quantized weights are not read.' },
       )
     }

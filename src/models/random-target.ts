@@ -1,4 +1,6 @@
-/** A target with random weights, for benchmarks and the demo: the cost of a real one, no download. */
+/**
+ * A target with random weights, for benchmarks and the demo: the cost of a real one, no download.
+ */
 import { mkdir, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Random, seededRandom } from '../clock.ts'
@@ -18,8 +20,8 @@ export interface RandomTarget {
 }
 
 /**
- * Writes config.json and model.safetensors of a Qwen3 checkpoint into `dir`. The same input gives the
- * same bytes everywhere: weights are made by arithmetic alone.
+ * Writes config.json and model.safetensors of a Qwen3 checkpoint into `dir`. The same input gives
+ * the same bytes everywhere: weights are made by arithmetic alone.
  *
  * @returns  the bytes of model.safetensors
  */
@@ -89,7 +91,10 @@ function* randomWeights(target: RandomTarget): Generator<TensorToWrite> {
   yield norm('norm', hidden)
 }
 
-/** Uniform around 0, of the given standard deviation: no logarithm, which engines may round their own way. */
+/**
+ * Uniform around 0, of the given standard deviation: no logarithm, which engines may round their
+ * own way.
+ */
 function spread(random: Random, count: number, deviation: number): Float32Array {
   const width = 2 * Math.sqrt(3) * deviation
   const values = new Float32Array(count)

@@ -1,8 +1,8 @@
 import { Failure } from '../failure.ts'
 
 /**
- * The layers that a drafter of a given depth looks at: ids spread evenly from 1 to depth − 3, halves
- * rounded to even; for one alone, the middle.
+ * The layers that a drafter of a given depth looks at: ids spread evenly from 1 to depth − 3,
+ * halves rounded to even; for one alone, the middle.
  *
  * @param target  `layers`: decoder layers of the target; `count`: how many to choose
  * @throws        Failure `invalid`: the target is too shallow to choose so many different ones
@@ -22,9 +22,10 @@ export function targetLayerIds({
   // Of a target without a third layer from the end the rule makes ids that fall.
   const rising = ids.every((id, i) => id >= 0 && id < layers && (i === 0 || id > ids[i - 1]))
   if (count < 1 || !rising) {
+    const facts = `layers=${layers}, want=${count} different ids, found=[${ids.join(', ')}]`
     throw new Failure(
       'invalid',
-      `target is too shallow to choose its layers by the usual rule. layers=${layers}, want=${count} different ids, found=[${ids.join(', ')}]`,
+      `target is too shallow to choose its layers by the usual rule. ${facts}`,
       { remedy: `Name the layers in target.layers: different ids from 0 to ${layers - 1}.` },
     )
   }

@@ -1,4 +1,6 @@
-/** A target model as it lies on disk: a Hugging Face checkpoint directory, opened and identified. */
+/**
+ * A target model as it lies on disk: a Hugging Face checkpoint directory, opened and identified.
+ */
 import { createHash } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,8 +18,9 @@ export interface Target {
   readonly vocabSize: number
   readonly weights: Weights
   /**
-   * What makes two checkpoints the same for a run: sha256, in hex, over config.json, the safetensors
-   * headers, their files' sizes, and bytes sampled from each file. Names and places do not count.
+   * What makes two checkpoints the same for a run: sha256, in hex, over config.json, the
+   * safetensors headers, their files' sizes, and bytes sampled from each file. Names and places do
+   * not count.
    */
   fingerprint(): Promise<string>
 }
@@ -76,7 +79,9 @@ async function fingerprint(config: Buffer, files: readonly WeightsFile[]): Promi
   return hash.digest('hex')
 }
 
-/** The header whole, then pieces spread evenly over the data, its first and last bytes among them. */
+/**
+ * The header whole, then pieces spread evenly over the data, its first and last bytes among them.
+ */
 async function* samples({ path, bytes, dataStart }: WeightsFile): AsyncGenerator<Uint8Array> {
   await using handle = await open(path)
   const read = async (position: number, length: number) => {

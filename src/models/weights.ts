@@ -1,6 +1,6 @@
 /**
- * A checkpoint's weights: which tensor lies where, in one file or in shards. Reads headers only; the
- * bytes are onnxruntime's to read.
+ * A checkpoint's weights: which tensor lies where, in one file or in shards. Reads headers only;
+ * the bytes are onnxruntime's to read.
  */
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,8 +35,8 @@ const shardName = z
 const indexSchema = z.object({ weight_map: z.record(z.string(), shardName) })
 
 /**
- * @throws  Failure `invalid`: no safetensors files there, or a shard is missing; `corrupt`: a file is
- *          truncated or malformed, or a shard lacks what the index says it has. Names the file
+ * @throws  Failure `invalid`: no safetensors files there, or a shard is missing; `corrupt`: a file
+ *          is truncated or malformed, or a shard lacks what the index says it has. Names the file
  */
 export async function openWeights(dir: string): Promise<Weights> {
   if (await exists(join(dir, singleFile))) {

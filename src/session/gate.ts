@@ -1,7 +1,7 @@
 /**
- * Who may end a thread, and when. Ending one inside native code aborts the whole process; so a worker
- * enters this gate around every native call, and its supervisor ends it only once the gate is closed
- * with the worker outside. One word of shared memory, changed atomically by either side.
+ * Who may end a thread, and when. Ending one inside native code aborts the whole process; so a
+ * worker enters this gate around every native call, and its supervisor ends it only once the gate
+ * is closed with the worker outside. One word of shared memory, changed atomically by either side.
  */
 import { type Clock, sleep, systemClock } from '../clock.ts'
 
@@ -29,8 +29,8 @@ export class Gate {
   }
 
   /**
-   * For the worker, before native code. Never returns once the gate is closed: the thread is about to
-   * be ended, and an error here could be caught and run on from.
+   * For the worker, before native code. Never returns once the gate is closed: the thread is about
+   * to be ended, and an error here could be caught and run on from.
    */
   enter(): void {
     for (;;) {
@@ -46,7 +46,9 @@ export class Gate {
     Atomics.and(this.#word, 0, ~inside)
   }
 
-  /** Runs native code inside the gate, one after another: it blocks the thread, so nothing is lost. */
+  /**
+   * Runs native code inside the gate, one after another: it blocks the thread, so nothing is lost.
+   */
   through<T>(native: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(async () => {
       this.enter()

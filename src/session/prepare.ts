@@ -96,7 +96,8 @@ async function replace(path: string, make: (temporary: string) => Promise<void>)
     await make(temporary)
     await rename(temporary, path)
   } finally {
-    // Also where the rename was told to replace a link by another to the same file: it then leaves both.
+    // Also where the rename was told to replace a link by another to the same file: it then leaves
+    // both.
     await rm(temporary, { force: true })
   }
 }

@@ -18,7 +18,6 @@ export function providerOf(device: string): InferenceSession.ExecutionProviderCo
 /** A provider that is known and cannot be had here. */
 export const providerUnavailable = (device: string, cause: unknown): Failure =>
   new Failure('invalid', `device cannot be used. device=${device}`, {
-    remedy:
-      'Install the CUDA provider with `npm run install:cuda` and see that `nvidia-smi` lists the device; or compute on cpu.',
+    remedy: 'Install its provider with `npm run install:cuda` and its driver; or compute on cpu.',
     cause,
   })

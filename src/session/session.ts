@@ -1,6 +1,6 @@
 /**
- * Running a graph with onnxruntime: feeds in, results out. Every native call goes through a gate, so
- * that the thread can be ended safely. Knows nothing of what the graph computes.
+ * Running a graph with onnxruntime: feeds in, results out. Every native call goes through a gate,
+ * so that the thread can be ended safely. Knows nothing of what the graph computes.
  */
 import type { InferenceSession, Tensor } from 'onnxruntime-node'
 import { Failure } from '../failure.ts'
@@ -35,7 +35,10 @@ export interface Session {
   release(): Promise<void>
 }
 
-/** What goes wrong is thrown as well; printed past the log it would tear progress bars and JSON lines. */
+/**
+ * What goes wrong is thrown as well; printed past the log it would tear progress bars and JSON
+ * lines.
+ */
 const quiet = 4
 
 type Ort = typeof import('onnxruntime-node')

@@ -1,4 +1,7 @@
-/** Runs a target as an extractor does, for tests: rows padded into a batch, each row's own states out. */
+/**
+ * Runs a target as an extractor does, for tests: rows padded into a batch, each row's own states
+ * out.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -67,7 +67,7 @@ test('target config: an architecture that is not supported is named, with those 
   refuses('a string', 'found=none named')
 })
 
-test('target config: settings that would change the numbers are refused by name, all at once', () => {
+test('target config: what would change the numbers and is not built is refused by name', () => {
   refuses(qwen3({ hidden_act: 'gelu' }), 'hidden_act=gelu')
   refuses(qwen3({ attention_bias: true }), 'attention_bias=true')
   refuses(llama({ mlp_bias: true }), 'mlp_bias=true')

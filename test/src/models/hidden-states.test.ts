@@ -16,7 +16,7 @@ function randomRows(lengths: readonly number[], seed: number): number[][] {
   return lengths.map((length) => Array.from({ length }, () => Math.floor(random() * 320)))
 }
 
-test('hidden states: a row has the same ones alone, in a batch and in the batch again', async (t) => {
+test('hidden states: of a row they are the same alone, in a batch, and again', async (t) => {
   const rows = randomRows([42, 46, 43, 45, 37, 3, 1, 64], 11)
   for (const name of ['qwen3_tied_bf16', 'llama_rope3_bf16', 'qwen2_bias_bf16']) {
     const run = await openRun(t, golden('targets', name), { captureFinal: true })
@@ -33,7 +33,7 @@ test('hidden states: a row has the same ones alone, in a batch and in the batch 
   }
 })
 
-test('hidden states: rows that share a prefix, back to back, each have a state for every token', async (t) => {
+test('hidden states: rows that share a prefix have each one for every token', async (t) => {
   const [prefix, left, right] = randomRows([64, 9, 30], 13)
   const run = await openRun(t, tiny)
   const [first] = await run([[...prefix, ...left]])
@@ -65,7 +65,7 @@ test('hidden states: what is stored in 16 bits is the nearest of the float32 one
   }
 })
 
-test('hidden states: captured in the order asked for, layers above the last one not built', async () => {
+test('hidden states: captured as ordered, layers above the last one not built', async () => {
   const target = await openTarget(tiny)
   const captures = { layers: [3, 1], captureFinal: false, dtype: 'bf16' } as const
   const graph = hiddenStatesGraph(target, captures)

@@ -16,7 +16,7 @@ const size = {
   headDim: 16,
 }
 
-test('random target: a checkpoint that runs, with states of a sane size in every layer', async (t) => {
+test('random target: it runs, with states of a sane size in every layer', async (t) => {
   const dir = join(await scratch(t), 'target')
   await writeRandomTarget(dir, { ...size, dtype: 'F32', seed: 7 })
   const run = await openRun(t, dir, { captureFinal: true })

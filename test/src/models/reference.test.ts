@@ -1,4 +1,6 @@
-/** Hidden states against those of transformers: test/golden/targets, and the full set where it is. */
+/**
+ * Hidden states against those of transformers: test/golden/targets, and the full set where it is.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -62,7 +64,7 @@ async function checkTarget(t: TestContext, dir: string): Promise<void> {
 }
 
 for (const name of ['qwen3_tied_bf16', 'llama_rope3_bf16', 'qwen2_bias_bf16']) {
-  test(`target ${name}: every layer agrees with transformers, alone and padded in a batch`, (t) =>
+  test(`target ${name}: agrees with transformers, alone and padded in a batch`, (t) =>
     checkTarget(t, golden('targets', name)))
 }
 
@@ -73,7 +75,7 @@ for (const name of [
   'llama_rope3_f32',
   'qwen2_bias_f32',
 ]) {
-  test(`target ${name}: every layer agrees with transformers, alone and padded in a batch`, async (t) => {
+  test(`target ${name}: agrees with transformers, alone and padded in a batch`, async (t) => {
     const dir = needsShared(t, `reference/targets/${name}`)
     if (dir !== undefined) await checkTarget(t, dir)
   })
@@ -110,7 +112,7 @@ test('target: a padded batch agrees with the batch that transformers ran', async
   }
 })
 
-test('target: the rows of a small extraction agree with transformers, layers side by side', async (t) => {
+test('target: every row of a small extraction agrees with transformers', async (t) => {
   const rows = goldenJson('extract', 'rows.json')
   assert.ok(Array.isArray(rows))
   const path = golden('extract', 'expected_qwen3_tied_bf16.safetensors')

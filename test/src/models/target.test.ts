@@ -48,7 +48,7 @@ test('target: what config.json says of it', async () => {
   assert.deepEqual([family, layers, hiddenSize, vocabSize], ['qwen3', 6, 64, 320])
 })
 
-test('target: sharded or whole, widened or not, at any offset, the states are the same', async (t) => {
+test('target: sharded, widened or at odd offsets, its states are the same', async (t) => {
   const dir = await scratch(t)
   const tensors = weightsOf(tiny)
   const config = configOf(tiny)
@@ -129,7 +129,7 @@ test('target: a missing shard, a bad index, a tensor in the wrong shard are name
   await refuses(openTarget(dir), 'corrupt', index)
 })
 
-test('target: a tensor that is missing or does not fit is named, one too many is not minded', async (t) => {
+test('target: a tensor missing or unfit is named, one too many not minded', async (t) => {
   const dir = await scratch(t)
   const config = configOf(tiny)
   const tensors = weightsOf(tiny)

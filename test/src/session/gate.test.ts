@@ -45,7 +45,7 @@ test('gate: closing waits until the thread has left', async (t) => {
   assert.equal(await closing, true)
 })
 
-test('gate: a thread still inside at the deadline must not be ended, and may be asked for again', async (t) => {
+test('gate: a thread inside at the deadline is not to be ended; ask again', async (t) => {
   const { gate, order } = startWaiting(t)
   await order('enter')
   const clock = new SimulatedClock()
@@ -59,7 +59,7 @@ test('gate: a thread still inside at the deadline must not be ended, and may be 
   assert.equal(await gate.close(0), true)
 })
 
-test('gate: a thread that finds it closed never enters, and can be ended where it stands', async (t) => {
+test('gate: a thread that finds it closed never enters and can be ended', async (t) => {
   const { gate, word, worker, order, tell } = startWaiting(t)
   await order('enter')
   await order('leave')
@@ -104,7 +104,7 @@ test('gate: entering twice is a bug, not a wait', () => {
   assert.throws(() => gate.enter(), /entered twice/)
 })
 
-test('gate: 4 threads that run a model, started and ended 10 times, never abort the process', async (t) => {
+test('gate: 4 threads at a model, ended 10 times, never abort the process', async (t) => {
   const target = await openTarget(golden('targets', 'qwen3_tied_bf16'))
   const captures = { layers: [1, 2, 3], captureFinal: false, dtype: 'bf16' } as const
   const graph = hiddenStatesGraph(target, captures)

@@ -21,7 +21,7 @@ async function graphOf(dir: string, layers = [1]) {
 
 const noCopy = (copied: Copied) => assert.fail(`copied ${copied.path}`)
 
-test('prepare: weights are linked, not copied, and called what the checkpoint calls them', async (t) => {
+test('prepare: weights are linked, not copied, under their own names', async (t) => {
   const dir = await scratch(t)
   const source = await writeCheckpoint(join(dir, 'from'), configOf(tiny), weightsOf(tiny))
   const model = await prepareModel(await graphOf(source), join(dir, 'a', 'b'), noCopy)

@@ -41,7 +41,7 @@ for (const [to, narrow, exponent] of [
   ['BF16', float32ToBfloat16, 0x7f80],
   ['F16', float32ToFloat16, 0x7c00],
 ] as const) {
-  test(`session: ${to} in the graph is rounded as in src/tensor: ties, subnormals, infinities, NaN`, async (t) => {
+  test(`session: a graph rounds to ${to} as src/tensor does, NaN included`, async (t) => {
     const session = await openRounding(t, to)
     const data = hardFloats()
     const { y } = await session.run({ x: { dtype: 'F32', shape: [data.length], data } })

@@ -1,6 +1,7 @@
 /**
- * A process of its own, for what could abort it: starts threads that run a model, ends each once its
- * gate is closed with it outside, and says how many it ended. Arguments: model, threads, rounds.
+ * A process of its own, for what could abort it: starts threads that run a model, ends each once
+ * its gate is closed with it outside, and says how many it ended. Arguments: model, threads,
+ * rounds.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'

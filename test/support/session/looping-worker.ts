@@ -1,4 +1,6 @@
-/** A worker that runs a model over and over, as an extractor does, until it is ended from outside. */
+/**
+ * A worker that runs a model over and over, as an extractor does, until it is ended from outside.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Gate } from '../../../src/session/gate.ts'
 import { openSession } from '../../../src/session/session.ts'

@@ -1,4 +1,6 @@
-/** A worker at a gate, without native code: enters and leaves when told to, and says that it has. */
+/**
+ * A worker at a gate, without native code: enters and leaves when told to, and says that it has.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Gate } from '../../../src/session/gate.ts'
 
