@@ -12,12 +12,13 @@ import { prepareModel } from '../../../src/session/prepare.ts'
 import { golden } from '../../support/golden.ts'
 import { scratch } from '../../support/target-run.ts'
 
-const entry = (name: string) => new URL(`../../support/session/${name}`, import.meta.url)
+const waiting = new URL('../../support/session/waiting-worker.js', import.meta.url)
+const endThreads = new URL('../../support/session/end-threads.js', import.meta.url)
 
 /** A thread at a gate; `order` settles when it has done as told. */
 function startWaiting(t: TestContext) {
   const word = Gate.memory()
-  const worker = new Worker(entry('waiting-worker.js'), { workerData: word })
+  const worker = new Worker(waiting, { workerData: word })
   t.after(() => worker.terminate())
   const tell = (order: 'enter' | 'leave') => worker.postMessage(order)
   const order = async (what: 'enter' | 'leave') => {
@@ -109,7 +110,7 @@ test('gate: 4 threads at a model, ended 10 times, never abort the process', asyn
   const captures = { layers: [1, 2, 3], captureFinal: false, dtype: 'bf16' } as const
   const graph = hiddenStatesGraph(target, captures)
   const model = await prepareModel(graph, await scratch(t), () => {})
-  const child = spawn(process.execPath, [fileURLToPath(entry('end-threads.js')), model, '4', '10'])
+  const child = spawn(process.execPath, [fileURLToPath(endThreads), model, '4', '10'])
   t.after(() => child.kill('SIGKILL'))
   let said = ''
   for (const stream of [child.stdout, child.stderr]) {
