@@ -30,9 +30,8 @@ export class Child implements Body {
   async start(): Promise<boolean> {
     if (!this.#engine.mayStart()) return false
     const { clock, log, wiring } = this.#engine
-    const generation = ++this.#generation
     const thread = new Thread(this.spec, {
-      generation,
+      generation: ++this.#generation,
       clock,
       log,
       onEnd: (death) => this.#gone(death),
@@ -40,10 +39,8 @@ export class Child implements Body {
     })
     this.#thread = thread
     wiring.join(this.spec, thread.control)
-    if (!(await thread.ready())) return false
-    this.#up = true
-    this.#engine.tell({ kind: 'started', child: this.spec.id, generation })
-    return true
+    this.#up = await thread.ready()
+    return this.#up
   }
 
   end(): Promise<void> {
@@ -100,6 +97,7 @@ export class Child implements Body {
     this.#up = false
     const awaited = this.#ending !== undefined
     this.#ending = undefined
-    if (!awaited) this.#reports.died(death)
+    if (awaited) this.#engine.tell({ kind: 'ended', child: this.spec.id, death })
+    else this.#reports.died(death)
   }
 }

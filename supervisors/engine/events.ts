@@ -4,7 +4,10 @@ import type { Log } from '../../src/log.ts'
 
 /** What happens in a tree, for whoever watches it; each of them is a line in the log too. */
 export type TreeEvent =
+  /** It is up; `generation` counts its starts, those that failed too. */
   | { readonly kind: 'started'; readonly child: string; readonly generation: number }
+  /** Its supervisor ended it, with its siblings or in a stop. */
+  | { readonly kind: 'ended'; readonly child: string; readonly death: Death }
   | { readonly kind: 'died'; readonly child: string; readonly death: Death }
   | {
       readonly kind: 'restarting'
@@ -44,6 +47,8 @@ function lineOf(event: TreeEvent): Line {
   switch (event.kind) {
     case 'started':
       return { level: 'info', fields: { child, generation: event.generation }, line: 'started' }
+    case 'ended':
+      return { level: 'info', fields: { child, reason: event.death.reason }, line: 'ended' }
     case 'died': {
       const level = event.death.cause === 'ordered' ? 'info' : 'warn'
       return { level, fields: describe(event.death), line: 'died' }

@@ -82,6 +82,7 @@ export class Member {
   #window: RestartWindow
   #delays: Delays
   #since: number
+  #generation = 0
   #restarts = 0
   #lastCause: string | null = null
 
@@ -114,9 +115,11 @@ export class Member {
 
   /** True once it is up; false where it died instead, which has been told by then. */
   async start(): Promise<boolean> {
+    const generation = ++this.#generation
     this.#machine.send({ type: 'start' })
     if (!(await this.body.start())) return false
     this.#machine.send({ type: 'ready' })
+    this.#engine.tell({ kind: 'started', child: this.id, generation })
     return true
   }
 

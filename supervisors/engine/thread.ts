@@ -92,12 +92,13 @@ export class Thread {
 
   /** @throws Failure: it could not finish within its time, or ended first */
   async drain(): Promise<void> {
-    await within(
-      this.#spec.drainMs,
-      `${this.#spec.id}.drain`,
-      this.control.drain(),
-      this.#options.clock,
-    )
+    const { id, drainMs } = this.#spec
+    try {
+      await within(drainMs, `${id}.drain`, this.control.drain(), this.#options.clock)
+    } catch (error) {
+      if (error instanceof PeerEnded) await this.#ended.promise
+      throw error
+    }
   }
 
   /** Lets the thread leave by itself, and ends it where it does not. */

@@ -1,0 +1,33 @@
+import { request } from '../../../protocol/contract.ts'
+
+/** An actor that dies, blocks and fails as it is told. */
+
+/** Ways to end in mid-job. `hang` ends nothing: something else has to. */
+export type Way = 'exit 0' | 'exit 3' | 'throw' | 'reject' | 'bug' | 'hang'
+
+export interface PuppetInput {
+  /** Shared with the test. [0] counts the jobs that were begun, [1] the drains. */
+  readonly counts: Int32Array<SharedArrayBuffer>
+  /** Its first so many starts fail before it is ready. */
+  readonly failingStarts?: number
+  /** Its first so many lives end so soon after it was ready. */
+  readonly shortLives?: { readonly lives: number; readonly afterMs: number; readonly way: Way }
+  /** It never says that it is ready. */
+  readonly mute?: boolean
+  readonly drainTakesMs?: number
+}
+
+export const newCounts = (): Int32Array<SharedArrayBuffer> =>
+  new Int32Array(new SharedArrayBuffer(8))
+
+export const puppetContract = {
+  /** Answers which life of the actor this is. */
+  generation: request<void, number>(),
+  /** The first job that is ever begun ends the thread in mid-job; later ones answer their number. */
+  job: request<Way, number>({ withinMs: 20_000 }),
+  die: request<Way, void>(),
+  /** Loops without yielding. */
+  block: request<{ readonly ms: number; readonly announcedMs?: number }, void>(),
+  /** Sleeps inside the gate, as native code would. */
+  insideGate: request<{ readonly ms: number; readonly announcedMs?: number }, void>(),
+}

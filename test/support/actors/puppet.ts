@@ -1,0 +1,75 @@
+import { actor } from '../../../protocol/lifecycle.ts'
+import { sleep } from '../../../src/clock.ts'
+import { Failure } from '../../../src/failure.ts'
+import { type PuppetInput, puppetContract, type Way } from './puppet-contract.ts'
+
+const self = actor<PuppetInput>()
+const { counts, failingStarts = 0, shortLives, mute, drainTakesMs = 0 } = self.input
+
+if (self.generation <= failingStarts) {
+  throw new Failure('invalid', 'no such model. path=/nowhere', {
+    remedy: 'Give a path that is there.',
+    cause: new Error('ENOENT'),
+  })
+}
+
+const ends: Readonly<Record<Way, () => void>> = {
+  'exit 0': () => process.exit(0),
+  'exit 3': () => process.exit(3),
+  throw: () => {
+    setTimeout(() => {
+      throw new Error('thrown later')
+    })
+  },
+  reject: () => {
+    void Promise.reject(new Failure('corrupt', 'a rejection that nobody handles'))
+  },
+  bug: () => {
+    throw new TypeError('a bug in a handler')
+  },
+  hang: () => undefined,
+}
+
+const never = new Promise<never>(() => undefined)
+
+function spin(ms: number): void {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}
+
+self.serve(puppetContract, () => ({
+  generation: () => self.generation,
+  job: (way) => {
+    const begun = Atomics.add(counts, 0, 1) + 1
+    if (begun > 1) return begun
+    ends[way]()
+    return never
+  },
+  die: (way) => ends[way](),
+  block: ({ ms, announcedMs }) => {
+    if (announcedMs !== undefined) self.pulse.busy('spinning', announcedMs)
+    spin(ms)
+    self.pulse.idle()
+  },
+  insideGate: ({ ms, announcedMs }) => {
+    if (announcedMs !== undefined) self.pulse.busy('inside', announcedMs)
+    self.gate.enter()
+    spin(ms)
+    self.gate.leave()
+    self.pulse.idle()
+  },
+}))
+
+if (!mute) {
+  self.live({
+    drain: async () => {
+      Atomics.add(counts, 1, 1)
+      await sleep(drainTakesMs)
+    },
+    status: () => ({ work: 'waiting to be told' }),
+  })
+}
+
+if (shortLives && self.generation <= shortLives.lives) {
+  setTimeout(ends[shortLives.way], shortLives.afterMs)
+}
