@@ -100,10 +100,9 @@ export class FileStore implements ObjectStore {
   async head(key: string): Promise<ObjectInfo | undefined> {
     return this.#guard('read', key, (path) =>
       unlessAbsent(async () => {
-        const found = await stat(path)
-        if (!found.isFile()) return undefined
-        const info = { key, size: found.size, lastModified: Math.floor(found.mtimeMs) }
-        return found.size > ETAG_BYTES_MAX ? info : { ...info, etag: md5(await readFile(path)) }
+        const info = await this.#infoOf(key)
+        if (!info || info.size > ETAG_BYTES_MAX) return info
+        return { ...info, etag: md5(await readFile(path)) }
       }),
     )
   }
@@ -114,20 +113,18 @@ export class FileStore implements ObjectStore {
 
   async listPage(ask: { readonly prefix: string; readonly from?: string }): Promise<ListPage> {
     checkPrefix(ask.prefix)
-    const objects: ObjectInfo[] = []
     try {
+      const keys: string[] = []
       for await (const key of walkKeys(this.#root, { prefix: ask.prefix, after: ask.from })) {
-        const last = objects.at(-1)
-        if (last && objects.length === PAGE_KEYS) return { objects, next: last.key }
-        const found = await unlessAbsent(() => stat(join(this.#root, key)))
-        // What went away since its folder was read is no longer stored.
-        if (!found?.isFile()) continue
-        objects.push({ key, size: found.size, lastModified: Math.floor(found.mtimeMs) })
+        if (keys.push(key) > PAGE_KEYS) break
       }
+      const next = keys.length > PAGE_KEYS ? keys[PAGE_KEYS - 1] : undefined
+      const found = await Promise.all(keys.slice(0, PAGE_KEYS).map((key) => this.#infoOf(key)))
+      const objects = found.flatMap((info) => info ?? [])
+      return next === undefined ? { objects } : { objects, next }
     } catch (error) {
       throw fileFailure(error, { doing: 'list', path: this.#root })
     }
-    return { objects }
   }
 
   async remove(key: string): Promise<void> {
@@ -143,6 +140,13 @@ export class FileStore implements ObjectStore {
   }
 
   close(): void {}
+
+  /** Undefined too where it went away since its folder was read. */
+  async #infoOf(key: string): Promise<ObjectInfo | undefined> {
+    const found = await unlessAbsent(() => stat(join(this.#root, key)))
+    if (!found?.isFile()) return undefined
+    return { key, size: found.size, lastModified: Math.floor(found.mtimeMs) }
+  }
 
   async #write(body: Body, options: PutOptions): Promise<Incoming> {
     options.signal?.throwIfAborted()

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import {
+  type GetObjectCommandOutput,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  type S3ClientConfig,
+} from '@aws-sdk/client-s3'
+import { isFailure } from '../../../src/failure.ts'
+import { embedded, env, s3At, tempFolder } from '../store/opening.ts'
+
+const text = (value: string): Buffer => Buffer.from(value)
+
+const clientOf = (endpoint: string, config: S3ClientConfig = {}): S3Client =>
+  new S3Client({
+    endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    maxAttempts: 1,
+    credentials: {
+      accessKeyId: env.AWS_ACCESS_KEY_ID,
+      secretAccessKey: env.AWS_SECRET_ACCESS_KEY,
+    },
+    ...config,
+  })
+
+/** Sends a request as it is, and gives the status and the body of the answer. */
+function raw(
+  endpoint: string,
+  options: { readonly path: string; readonly headers?: Record<string, string> },
+): Promise<{ readonly status: number; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${endpoint}${options.path}`, { headers: options.headers }, (answer) => {
+      let body = ''
+      answer.setEncoding('utf8').on('data', (chunk) => {
+        body += chunk
+      })
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body }))
+    })
+    sent.on('error', reject).end()
+  })
+}
+
+test('dev s3: it listens on 127.0.0.1 and lets nobody in unsigned', async () => {
+  const server = await embedded()
+  assert.match(server.endpoint, /^http:\/\/127\.0\.0\.1:\d+$/)
+  const answer = await raw(server.endpoint, { path: '/bucket/k' })
+  assert.equal(answer.status, 403)
+  assert.match(answer.body, /<Code>AccessDenied<\/Code>/)
+})
+
+test('dev s3: a header or a query that changes after signing is refused', async () => {
+  const server = await embedded()
+  const client = clientOf(server.endpoint)
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const { request: signed } = args
+      if (typeof signed === 'object' && signed !== null && 'query' in signed) {
+        signed.query = { 'list-type': '2', prefix: 'another' }
+      }
+      return next(args)
+    },
+    { step: 'finalizeRequest', priority: 'low', name: 'tamper' },
+  )
+  await assert.rejects(client.send(new ListObjectsV2Command({ Bucket: 'bucket', Prefix: 'p' })), {
+    name: 'SignatureDoesNotMatch',
+  })
+  client.destroy()
+})
+
+test('dev s3: an hour-old signature is refused; the SDK sets its clock by the answer', async () => {
+  const server = await embedded()
+  const client = clientOf(server.endpoint, { systemClockOffset: -3_600_000 })
+  const put = () => client.send(new PutObjectCommand({ Bucket: 'bucket', Key: 'k', Body: 'x' }))
+  await assert.rejects(put(), { name: 'RequestTimeTooSkewed' })
+  await put()
+  client.destroy()
+})
+
+test('dev s3: the framing of a streamed body is taken off, its trailer verified', async () => {
+  const server = await embedded()
+  const client = clientOf(server.endpoint, { requestChecksumCalculation: 'WHEN_SUPPORTED' })
+  const chunks = Array.from({ length: 50 }, (_, i) => Buffer.alloc(10_000, i))
+  const command = new PutObjectCommand({
+    Bucket: 'bucket',
+    Key: 'streamed',
+    Body: Readable.from(chunks),
+    ContentLength: 500_000,
+  })
+  const answer: Pick<GetObjectCommandOutput, 'ChecksumCRC32'> = await client.send(command)
+  assert.ok(answer.ChecksumCRC32)
+  assert.deepEqual(await s3At(server.endpoint).get('streamed'), Buffer.concat(chunks))
+  client.destroy()
+})
+
+test('dev s3: a delimiter folds keys into folders, page by page', async () => {
+  const server = await embedded()
+  const store = s3At(server.endpoint)
+  for (const key of ['a/1', 'a/2', 'b', 'c/1', 'c/2', 'c/3', 'd']) await store.put(key, text(key))
+  const client = clientOf(server.endpoint)
+  const names: string[] = []
+  let token: string | undefined
+  do {
+    const page = await client.send(
+      new ListObjectsV2Command({
+        Bucket: 'bucket',
+        Delimiter: '/',
+        MaxKeys: 1,
+        ContinuationToken: token,
+      }),
+    )
+    names.push(...(page.CommonPrefixes ?? []).map(({ Prefix = '' }) => Prefix))
+    names.push(...(page.Contents ?? []).map(({ Key = '' }) => Key))
+    token = page.NextContinuationToken
+  } while (token !== undefined)
+  assert.deepEqual(names, ['a/', 'b', 'c/', 'd'])
+  client.destroy()
+})
+
+test('dev s3: parts of unequal size, or below 5 MiB, are refused', async () => {
+  const store = s3At((await embedded()).endpoint)
+  const mib = 1 << 20
+  for (const sizes of [
+    [mib, mib],
+    [6 * mib, 5 * mib, mib],
+    [5 * mib, 6 * mib],
+  ]) {
+    const upload = await store.startMultipart('k')
+    const refs = await Promise.all(
+      sizes.map((size, i) => upload.putPart(i + 1, Buffer.alloc(size))),
+    )
+    await assert.rejects(upload.complete(refs), (error) => isFailure(error, 'invalid'))
+    await upload.abort()
+  }
+  assert.equal(await store.head('k'), undefined)
+})
+
+test('dev s3: what was stored outlives the server; a journal cut short loses one line', async () => {
+  const dir = tempFolder()
+  const first = await embedded(dir)
+  const store = s3At(first.endpoint)
+  await store.put('kept', text('old'))
+  await store.put('kept', text('new'))
+  await store.put('gone', text('x'))
+  await store.remove('gone')
+  const before = await store.head('kept')
+  await first.close()
+  const { appendFileSync } = await import('node:fs')
+  appendFileSync(`${dir}/journal.jsonl`, '{"put":{"bucket":"bucket","key":"ha')
+  const again = s3At((await embedded(dir)).endpoint)
+  assert.equal(String(await again.get('kept')), 'new')
+  assert.deepEqual(await again.head('kept'), before)
+  assert.equal(await again.head('gone'), undefined)
+})
+
+test('dev s3: as a process it takes faults, tells counts, and ends with its stdin', async () => {
+  const entry = fileURLToPath(new URL('../../../src/dev-s3/main.js', import.meta.url))
+  const child = spawn(process.execPath, [entry, '--dir', tempFolder(), '--bucket', 'bucket'], {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const answer = async (): Promise<unknown> => JSON.parse(String((await lines.next()).value))
+  const tell = (line: object) => child.stdin.write(`${JSON.stringify(line)}\n`)
+
+  const hello = await answer()
+  assert.ok(typeof hello === 'object' && hello !== null && 'endpoint' in hello)
+  const store = s3At(String(hello.endpoint))
+  tell({ faults: [{ times: 1, kind: 'error', status: 500, code: 'InternalError' }] })
+  assert.deepEqual(await answer(), { faults: 1 })
+  await assert.rejects(store.put('k', text('x')), (error) => isFailure(error, 'unavailable'))
+  await store.put('k', text('x'))
+  tell({ stats: true })
+  assert.deepEqual(await answer(), { stats: { requests: { PutObject: 2 }, open: 0, peak: 1 } })
+  child.stdin.end()
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+})

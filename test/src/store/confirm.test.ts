@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { crc32 } from 'node:zlib'
+import { isFailure } from '../../../src/failure.ts'
+import { confirm } from '../../../src/store/confirm.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
+import { embedded, s3At } from './opening.ts'
+
+const body = Buffer.from('what was sent')
+const sent = { crc32: crc32(body), size: body.length, body }
+const md5 = createHash('md5').update(body).digest('hex')
+const corrupt = (error: unknown): boolean => isFailure(error, 'corrupt')
+
+test('confirm: the store’s own checksum decides, both ways', async () => {
+  const nothing = new MemoryStore()
+  assert.equal(await confirm(nothing, 'k', { crc32: sent.crc32, etag: 'x' }, sent), 'checksum')
+  await assert.rejects(confirm(nothing, 'k', { crc32: 1, etag: md5 }, sent), corrupt)
+})
+
+test('confirm: an ETag that is the MD5 proves it, one that is not proves nothing', async () => {
+  const store = new MemoryStore()
+  assert.equal(await confirm(store, 'k', { etag: md5.toUpperCase() }, sent), 'etag')
+  assert.equal(await confirm(store, 'k', { etag: md5 }, { ...sent, md5 }), 'etag')
+  await assert.rejects(confirm(store, 'k', { etag: '0'.repeat(32) }, sent), corrupt)
+  await store.put('k', body)
+  assert.equal(await confirm(store, 'k', { etag: '0'.repeat(32) }, sent), 'read-back')
+  assert.equal(await confirm(store, 'k', { etag: `${md5}-2` }, sent), 'read-back')
+})
+
+test('confirm: read back, the object must be there, as long, and the same', async () => {
+  const store = new MemoryStore()
+  await assert.rejects(confirm(store, 'k', {}, sent), corrupt)
+  for (const wrong of [
+    body.subarray(1),
+    Buffer.concat([body, body]),
+    Buffer.from('WHAT WAS SENT'),
+  ]) {
+    await store.put('k', wrong)
+    await assert.rejects(confirm(store, 'k', {}, sent), corrupt)
+  }
+  await store.put('k', body)
+  assert.equal(await confirm(store, 'k', {}, sent), 'read-back')
+})
+
+test('confirm: a server that keeps half and answers 200 is found out', async () => {
+  const server = await embedded()
+  const store = s3At(server.endpoint)
+  server.faults.push({ times: 1, kind: 'truncate' })
+  const half = await store.put('k', body, { crc32: sent.crc32 })
+  await assert.rejects(confirm(store, 'k', half, sent), corrupt)
+  const whole = await store.put('k', body, { crc32: sent.crc32 })
+  assert.equal(await confirm(store, 'k', whole, sent), 'checksum')
+  const older = s3At(server.endpoint, { checksums: 'when-required' })
+  assert.equal(await confirm(older, 'k', await older.put('k', body), sent), 'etag')
+})

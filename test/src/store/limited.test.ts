@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { seededRandom } from '../../../src/clock.ts'
+import { Failure } from '../../../src/failure.ts'
+import { limited } from '../../../src/store/limited.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
+import { retrying } from '../../../src/store/retry.ts'
+import { keysOf } from './conformance.ts'
+import { HastyClock } from './hasty-clock.ts'
+import { embedded, s3At } from './opening.ts'
+
+/** So many permits, and what became of them. */
+class Permits {
+  open = 0
+  peak = 0
+  given = 0
+  readonly #max: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  readonly acquire = async (): Promise<() => void> => {
+    while (this.open >= this.#max) await new Promise<void>((go) => this.#waiting.push(go))
+    this.open += 1
+    this.given += 1
+    this.peak = Math.max(this.peak, this.open)
+    return () => {
+      this.open -= 1
+      this.#waiting.shift()?.()
+    }
+  }
+}
+
+test('limited: 70 permits are used to the last, and never a 71st', async () => {
+  const server = await embedded()
+  server.faults.push({ times: 210, kind: 'delay', ms: 60 })
+  const permits = new Permits(70)
+  const store = limited(s3At(server.endpoint), permits.acquire)
+  const keys = Array.from({ length: 210 }, (_, i) => `k${i}`)
+  await Promise.all(keys.map((key) => store.put(key, Buffer.from(key))))
+  assert.equal(permits.peak, 70)
+  // More than the 50 sockets to which clients keep by default.
+  assert.ok(server.stats.peak > 50 && server.stats.peak <= 70, `peak=${server.stats.peak}`)
+  assert.equal(permits.open, 0)
+})
+
+test('limited: a request that fails gives its permit back, and holds none while it waits', async () => {
+  const permits = new Permits(1)
+  const openWhileWaiting: number[] = []
+  class Flaky extends MemoryStore {
+    tries = 0
+    override async head(): Promise<undefined> {
+      assert.equal(permits.open, 1)
+      this.tries += 1
+      if (this.tries % 3 !== 0) throw new Failure('unavailable', 'busy')
+    }
+  }
+  const store = retrying(limited(new Flaky(), permits.acquire), {
+    attempts: 10,
+    clock: new HastyClock(),
+    random: seededRandom(1),
+    onRetry: () => openWhileWaiting.push(permits.open),
+  })
+  for (let i = 0; i < 5; i++) await store.head('k')
+  assert.equal(permits.given, 15)
+  assert.equal(permits.open, 0)
+  assert.deepEqual(
+    openWhileWaiting,
+    Array.from({ length: 10 }, () => 0),
+  )
+})
+
+test('limited: a listing takes a permit for each page, a part one for itself', async () => {
+  const permits = new Permits(1)
+  const inner = new MemoryStore({ pageKeys: 2 })
+  for (const key of ['a', 'b', 'c', 'd', 'e']) await inner.put(key, Buffer.from(key))
+  const store = limited(inner, permits.acquire)
+  assert.equal((await keysOf(store.list(''))).length, 5)
+  assert.equal(permits.given, 3)
+  const upload = await store.startMultipart('big')
+  await upload.complete([await upload.putPart(1, Buffer.from('x'))])
+  assert.equal(permits.given, 6)
+})

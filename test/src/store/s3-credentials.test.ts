@@ -1,0 +1,48 @@
+/** Credentials that expire while a run goes on, by the real AWS chain. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { isFailure } from '../../../src/failure.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { embedded, tempFolder } from './opening.ts'
+
+const file = join(tempFolder(), 'credentials')
+const text = (value: string): Buffer => Buffer.from(value)
+const write = (id: string): void =>
+  writeFileSync(file, `[default]\naws_access_key_id = ${id}\naws_secret_access_key = of-${id}\n`)
+
+before(() => {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
+  process.env.AWS_SHARED_CREDENTIALS_FILE = file
+  process.env.AWS_CONFIG_FILE = '/dev/null'
+  process.env.AWS_EC2_METADATA_DISABLED = 'true'
+})
+
+test('s3 credentials: expired ones are read again from the file that was renewed', async () => {
+  const server = await embedded()
+  for (const id of ['K1', 'K2']) server.secrets.set(id, `of-${id}`)
+  write('K1')
+  const store = openStore('s3://bucket', { endpoint: server.endpoint, pathStyle: true })
+  await store.put('first', text('x'))
+  const expired = { kind: 'error', status: 400, code: 'ExpiredToken' } as const
+  server.faults.push({ times: 1000, match: { accessKeyId: 'K1' }, ...expired })
+  write('K2')
+  const keys = Array.from({ length: 20 }, (_, i) => `k${i}`)
+  await Promise.all(keys.map((key) => store.put(key, text(key))))
+  assert.equal((await store.listPage({ prefix: '' })).objects.length, 21)
+  store.close()
+})
+
+test('s3 credentials: while nobody renews them it may pass, and the remedy says how', async () => {
+  const server = await embedded()
+  write('K1')
+  server.faults.push({ times: 2, kind: 'error', status: 400, code: 'ExpiredToken' })
+  server.secrets.set('K1', 'of-K1')
+  const store = openStore('s3://bucket', { endpoint: server.endpoint, pathStyle: true })
+  await assert.rejects(store.put('k', text('x')), (error) => {
+    return isFailure(error, 'unavailable') && /Renew/.test(error.remedy ?? '')
+  })
+  await store.put('k', text('x'))
+  store.close()
+})

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Failure, isFailure } from '../../../src/failure.ts'
+import { meaningOf, s3Failure } from '../../../src/store/s3-errors.ts'
+import { Throttled } from '../../../src/store/throttled.ts'
+
+interface Like {
+  readonly name?: string
+  readonly code?: string
+  readonly status?: number
+  readonly retryAfter?: string
+}
+
+/** An error as the SDK throws it. */
+function sdkError({ name, code, status, retryAfter }: Like): Error {
+  const error = new Error('as the store put it')
+  if (name !== undefined) error.name = name
+  if (status !== undefined) Object.assign(error, { $metadata: { httpStatusCode: status } })
+  const $response = { headers: { 'retry-after': retryAfter } }
+  if (retryAfter !== undefined) Object.assign(error, { $response })
+  return code === undefined ? error : Object.assign(error, { code })
+}
+
+const rows: readonly [Like, string][] = [
+  // A row of the fault table each: what the SDK throws, and what becomes of it.
+  [{ name: 'TimeoutError', code: 'ECONNRESET' }, 'unavailable'],
+  [{ name: 'Error', code: 'ECONNRESET' }, 'unavailable'],
+  [{ code: 'EPIPE' }, 'unavailable'],
+  [{ name: 'SlowDown', status: 503 }, 'unavailable'],
+  [{ name: 'UnknownError', status: 503 }, 'unavailable'],
+  [{ name: 'InternalError', status: 500 }, 'unavailable'],
+  [{ name: 'InternalError', status: 200 }, 'unavailable'],
+  [{ name: '502', status: 502 }, 'unavailable'],
+  [{ name: '504', status: 504 }, 'unavailable'],
+  [{ name: '429', status: 429 }, 'unavailable'],
+  [{ name: '408', status: 408 }, 'unavailable'],
+  [{ name: 'RequestTimeout', status: 400 }, 'unavailable'],
+  [{ name: 'ConditionalRequestConflict', status: 409 }, 'unavailable'],
+  [{ name: 'XMinioStorageFull', status: 507 }, 'unavailable'],
+  [{ name: 'BadDigest', status: 400 }, 'unavailable'],
+  [{ name: 'XAmzContentSHA256Mismatch', status: 400 }, 'unavailable'],
+  [{ name: 'XAmzContentChecksumMismatch', status: 400 }, 'unavailable'],
+  [{ name: 'RequestTimeTooSkewed', status: 403 }, 'unavailable'],
+  [{ name: 'AbortError' }, 'unavailable'],
+  [{ name: 'SyntaxError', status: 200 }, 'unavailable'],
+  [{ code: 'HPE_INVALID_CONSTANT' }, 'unavailable'],
+  [{ code: 'ECONNREFUSED' }, 'unavailable'],
+  [{ code: 'ENOTFOUND' }, 'unavailable'],
+  [{ code: 'EAI_AGAIN' }, 'unavailable'],
+  [{ name: 'ExpiredToken', status: 400 }, 'unavailable, reloaded'],
+  [{ name: 'RequestExpired', status: 400 }, 'unavailable, reloaded'],
+  [{ name: 'InvalidToken', status: 400 }, 'invalid, reloaded'],
+  [{ name: 'UnknownError', status: 403 }, 'invalid, reloaded'],
+  [{ name: 'InvalidTokenId', status: 403 }, 'invalid'],
+  [{ name: 'SignatureDoesNotMatch', status: 403 }, 'invalid'],
+  [{ name: 'InvalidAccessKeyId', status: 403 }, 'invalid'],
+  [{ name: 'AccessDenied', status: 403 }, 'invalid'],
+  [{ name: 'NoSuchBucket', status: 404 }, 'invalid'],
+  [{ name: 'PermanentRedirect', status: 301 }, 'invalid'],
+  [{ name: 'NotImplemented', status: 501 }, 'invalid'],
+  [{ name: 'InvalidArgument', status: 400 }, 'invalid'],
+  [{ name: 'NoSuchUpload', status: 404 }, 'invalid'],
+  [{ name: 'CredentialsProviderError' }, 'invalid'],
+  [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'invalid'],
+  [{ name: 'NoSuchKey', status: 404 }, 'absent'],
+  [{ name: 'NotFound', status: 404 }, 'absent'],
+  [{ name: 'PreconditionFailed', status: 412 }, 'unmet'],
+  [{ name: 'UnknownError', status: 412 }, 'unmet'],
+]
+
+for (const [like, want] of rows) {
+  test(`s3 errors: ${JSON.stringify(like)} is ${want}`, () => {
+    const meaning = meaningOf(sdkError(like))
+    assert.ok(meaning)
+    assert.equal(meaning.kind + (meaning.reload ? ', reloaded' : ''), want)
+    // Whatever a person must change says what to change.
+    if (meaning.kind === 'invalid') assert.ok(meaning.remedy)
+  })
+}
+
+test('s3 errors: what is none of the store’s is a bug, and stays one', () => {
+  assert.equal(meaningOf(new TypeError('x is not a function')), undefined)
+  assert.equal(meaningOf('thrown'), undefined)
+  assert.equal(meaningOf(new Failure('corrupt', 'torn')), undefined)
+})
+
+test('s3 errors: Retry-After is seconds or a date, and only what may pass is retried', () => {
+  const failureOf = (like: Like): Failure => {
+    const error = sdkError(like)
+    const meaning = meaningOf(error)
+    assert.ok(meaning)
+    return s3Failure(error, meaning, { doing: 'put', what: 's3://bucket/k' })
+  }
+  const seconds = failureOf({ name: 'SlowDown', status: 503, retryAfter: '7' })
+  assert.ok(seconds instanceof Throttled && seconds.retryAfterMs === 7000)
+  const date = new Date(Date.now() + 3_600_000).toUTCString()
+  const later = failureOf({ name: 'SlowDown', status: 503, retryAfter: date })
+  assert.ok(later instanceof Throttled && later.retryAfterMs > 3_000_000)
+  const odd = failureOf({ name: 'SlowDown', status: 503, retryAfter: 'soon' })
+  assert.ok(isFailure(odd, 'unavailable') && !(odd instanceof Throttled))
+  assert.ok(isFailure(failureOf({ name: 'AccessDenied', status: 403, retryAfter: '7' }), 'invalid'))
+})
+
+test('s3 errors: a Failure says what, where and why, and keeps no token', () => {
+  const error = Object.assign(sdkError({ name: 'InvalidTokenId', status: 403 }), {
+    'Token-0': 'secret-session-token',
+  })
+  const meaning = meaningOf(error)
+  assert.ok(meaning)
+  const failure = s3Failure(error, meaning, { doing: 'put', what: 's3://bucket/k' })
+  assert.equal(
+    failure.message,
+    'store cannot put: the session token is not valid. ' +
+      'store=s3://bucket/k, code=InvalidTokenId, status=403',
+  )
+  const { cause } = failure
+  assert.ok(cause instanceof Error)
+  assert.equal(cause.message, 'as the store put it')
+  assert.ok(!JSON.stringify(Object.getOwnPropertyDescriptors(cause)).includes('secret-session'))
+})
