@@ -101,7 +101,8 @@ async function inFolderOf(path: string, work: () => Promise<void>): Promise<void
   await syncFolder(folder)
 }
 
-async function syncFolder(path: string): Promise<void> {
+/** Makes the names in a folder outlive a loss of power. */
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {
     await folder.sync()

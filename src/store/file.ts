@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, renameSync } from 'node:fs'
 import { open, readFile, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { hasCode } from './body.ts'
 import { fileFailure } from './file-errors.ts'
@@ -18,6 +18,7 @@ import {
   publish,
   publishNew,
   sweepLeftovers,
+  syncFolder,
   writeIncoming,
 } from './file-write.ts'
 import { checkKey, checkPrefix, SIDE_FOLDER } from './keys.ts'
@@ -83,7 +84,7 @@ export class FileStore implements ObjectStore {
         return true
       })
       const done = await this.#orRemove(incoming, replaced)
-      if (!done) await rm(incoming.path, { force: true })
+      await (done ? syncFolder(dirname(path)) : rm(incoming.path, { force: true }))
       return done
     })
   }

@@ -5,6 +5,7 @@
  */
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
+import { setImmediate as turn } from 'node:timers/promises'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
 import { meaningOf, s3Failure } from './s3-errors.ts'
@@ -138,6 +139,8 @@ export class S3Connection {
     try {
       return { kind: 'done', value: await work({ signal, allowFor }) } as const
     } catch (error) {
+      // The SDK speaks up before its socket is closed: until then the request counts as open.
+      await turn()
       attempt.signal?.throwIfAborted()
       return understood(error, attempt)
     } finally {

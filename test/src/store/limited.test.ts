@@ -72,6 +72,22 @@ test('limited: a request that fails gives its permit back, and holds none while 
   )
 })
 
+test('limited: a request that is given up counts as open until its socket is closed', async () => {
+  const server = await embedded()
+  server.faults.push({ times: 20, kind: 'stall' })
+  const permits = new Permits(4)
+  const s3 = s3At(server.endpoint, { timeouts: { attemptMs: 100 } })
+  const store = retrying(limited(s3, permits.acquire), {
+    attempts: 30,
+    clock: new HastyClock(),
+    random: seededRandom(2),
+  })
+  const keys = Array.from({ length: 40 }, (_, i) => `k${i}`)
+  await Promise.all(keys.map((key) => store.put(key, Buffer.from(key))))
+  assert.equal(permits.given, 60)
+  assert.equal(server.stats.peak, 4)
+})
+
 test('limited: a listing takes a permit for each page, a part one for itself', async () => {
   const permits = new Permits(1)
   const inner = new MemoryStore({ pageKeys: 2 })
