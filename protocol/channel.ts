@@ -1,7 +1,7 @@
 import type { MessagePort, Transferable } from 'node:worker_threads'
 import { expose, transfer as give, type Remote, wrap } from 'comlink'
 import { type Clock, systemClock } from '../src/clock.ts'
-import { Failure } from '../src/failure.ts'
+import { explain, Failure } from '../src/failure.ts'
 import { compact, wholly } from './compact.ts'
 import type { Client, Contract, Handlers } from './contract.ts'
 import { type PackedError, packError, unpackError } from './packed-error.ts'
@@ -95,7 +95,10 @@ export function serve<C extends Contract>(
       return { kind: 'bug', error: packError(error) }
     }
   }
-  expose({ answer }, endpoint(port, dieOf))
+  // In an Error of its own: of a DOMException that ends a thread, the supervisor is told nothing.
+  const unsendable = (error: unknown) =>
+    dieOf(new Error(`no answer can be sent: ${explain(error)}`))
+  expose({ answer }, endpoint(port, unsendable))
 }
 
 /** Not at once: the asker is told first. */
@@ -125,8 +128,8 @@ export class Connection {
     this.#clock = options.clock
     this.#port = port
     this.#remote = wrap<Served>(endpoint(port))
-    // The listener also keeps this object, and so comlink's proxy, from being collected while a call
-    // is in flight: a collected proxy closes its port.
+    // The listener also keeps this object, and so comlink's proxy, from being collected while a
+    // call is in flight: a collected proxy closes its port.
     port.on('close', () => this.#end())
   }
 
@@ -134,7 +137,7 @@ export class Connection {
     return this.#open
   }
 
-  /** @throws PeerEnded; Failure `unavailable` after `withinMs`; the Failure that the handler threw */
+  /** @throws PeerEnded; Failure `unavailable` after `withinMs`; what Failure the handler threw */
   call(request: string, ask: unknown, withinMs: number): Promise<unknown> {
     if (!this.#open) return Promise.reject(this.#ended(request))
     return new Promise((resolve, reject) => {
@@ -155,8 +158,8 @@ export class Connection {
           else if (envelope.kind === 'bug') lose(unpackError(envelope.error))
           else settle(() => reject(unpackError(envelope.error)))
         },
-        // An ask that cannot be cloned is the asker's bug. What else comlink rejects with is an answer
-        // that could not be: the peer's bug, of which it dies.
+        // An ask that cannot be cloned is the asker's bug. What else comlink rejects with is an
+        // answer that could not be: the peer's bug, of which it dies.
         (error: unknown) =>
           error instanceof DOMException ? settle(() => reject(error)) : lose(error),
       )

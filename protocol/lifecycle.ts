@@ -33,11 +33,11 @@ export interface Actor<Input> {
   readonly pulse: Pulse
   /** To be entered around every native call: the thread is never ended inside. */
   readonly gate: Gate
-  /** One that `asks` of the child's spec names. Its calls wait until the supervisor has wired it. */
+  /** One that the child's spec `asks`. Its calls wait until the supervisor has wired it. */
   peer<C extends Contract>(id: string, contract: C): Peer<C>
   /**
-   * Answers whoever asks: each asker has handlers of its own. `closed` tells that its port has ended;
-   * always before the handlers of the same actor's next port are made.
+   * Answers whoever asks: each asker has handlers of its own. `closed` tells that its port has
+   * ended; always before the handlers of the same actor's next port are made.
    */
   serve<C extends Contract>(
     contract: C,

@@ -20,7 +20,7 @@ export interface PulseReading {
   readonly beats: number
   /** Grows with each announcement. */
   readonly announced: number
-  /** What may block the thread, and for how long from its announcement; undefined where it is not busy. */
+  /** What may block the thread, for how long from its announcement; undefined where it is idle. */
   readonly busy: { readonly work: string; readonly deadlineMs: number } | undefined
   /** What the actor says it is at; empty where it says nothing. */
   readonly work: string

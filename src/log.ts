@@ -30,7 +30,7 @@ const stderrFd = 2
 const causesMax = 16
 
 /**
- * A log whose every line names its actor. Lines of several threads and processes may go to one file.
+ * A log whose every line names its actor. Several threads and processes may write to one file.
  *
  * @throws Failure `invalid`: the file cannot be written
  */
@@ -95,7 +95,7 @@ interface Described {
   readonly stack?: string
 }
 
-/** An error with its causes, outermost first. A stack is told of bugs only: a Failure's says nothing. */
+/** An error with its causes, outermost first. A Failure's stack says nothing: bugs have one. */
 export function describeError(error: unknown): Described {
   const causes: Described[] = []
   let cause = error instanceof Error ? error.cause : undefined

@@ -9,7 +9,7 @@ import { childMachine } from './machine.ts'
 import { RestartWindow } from './restarts.ts'
 import type { Wiring } from './wiring.ts'
 
-/** One child of a supervisor, whatever it is: its state, its restarts, and the judgement of its deaths. */
+/** One child of a supervisor, whatever it is: its state, its restarts, what its deaths mean. */
 
 /** What all of a tree share. */
 export interface Engine {

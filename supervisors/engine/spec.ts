@@ -4,8 +4,8 @@ import { Failure } from '../../src/failure.ts'
 /** What must hold of a spec before anything starts. */
 
 /**
- * @throws Failure `invalid`: an id that is taken or that nobody has, or actors that drain after each
- *         other in a circle
+ * @throws Failure `invalid`: an id that is taken or that nobody has, or actors that drain after
+ *         each other in a circle
  */
 export function checkSpec(root: SupervisorSpec): void {
   const ids = new Set<string>()

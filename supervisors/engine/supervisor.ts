@@ -180,7 +180,8 @@ export class Supervisor implements Body {
     this.#claims.clear()
     member.abandoned()
     const { id, restarts } = this.#spec
-    const found = `supervisor=${id}, child=${member.id}, max=${restarts.max} in ${restarts.withinMs} ms`
+    const allowed = `max=${restarts.max} in ${restarts.withinMs} ms`
+    const found = `supervisor=${id}, child=${member.id}, ${allowed}`
     const failure = new Failure(
       death.failure?.kind ?? 'unavailable',
       `too many restarts. ${found}, last=${death.cause}: ${death.reason}`,

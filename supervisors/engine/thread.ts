@@ -22,7 +22,7 @@ export interface ThreadOptions {
   readonly log: LogTarget
   /** Called once, when the thread is gone. */
   readonly onEnd: (death: Death) => void
-  /** The thread is inside native code and stays there: it cannot be ended. Its end may never come. */
+  /** It is inside native code and stays there: it cannot be ended. Its end may never come. */
   readonly onWedged: (death: Death) => void
 }
 

@@ -39,14 +39,14 @@ export interface Tree {
   start(): Promise<void>
   /** An actor, asked from this thread; through all its restarts, until the tree is stopped. */
   client<C extends Contract>(id: string, contract: C): Peer<C>
-  /** Ends an actor, or all below a supervisor, as a crash would; it starts again, and is not charged. */
+  /** Ends an actor, or all below a supervisor, as a crash would. It starts again, not charged. */
   kill(id: string): Promise<void>
   /** Lets it finish what it holds, then starts it again; also one that had stopped. */
   restart(id: string): Promise<void>
   status(): StatusRow
   /**
-   * Drains from the source, then ends the threads in reverse. `hurry`, also of a later call, waits for
-   * no drain any more. Settles when all are gone, those aside that are wedged.
+   * Drains from the source, then ends the threads in reverse. `hurry`, also of a later call, waits
+   * for no drain any more. Settles when all are gone, those aside that are wedged.
    */
   stop(options?: { readonly hurry?: boolean }): Promise<void>
 }

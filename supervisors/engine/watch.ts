@@ -1,8 +1,8 @@
 import type { PulseReading } from '../../protocol/pulse.ts'
 
 /**
- * Judges a thread by its pulse. Time is counted in looks, each of which counts for at most twice the
- * usual: after the machine slept, or this thread was kept from looking, nobody is late at once.
+ * Judges a thread by its pulse. Time is counted in looks, each of which counts for at most twice
+ * the usual: after the machine slept, or this thread was kept from looking, nobody is late at once.
  */
 export class Watch {
   readonly #heartbeatMs: number

@@ -9,8 +9,8 @@ import type { Clock } from '../../src/clock.ts'
 type Control = Client<typeof controlContract>
 
 /**
- * Who holds whose port. Whenever either end of an edge starts, both get a port of a new channel, with
- * a generation that no earlier one had; the ports of a thread that ended close by themselves.
+ * Who holds whose port. Whenever either end of an edge starts, both get a port of a new channel,
+ * with a generation that no earlier one had; the ports of a thread that ended close by themselves.
  */
 export class Wiring {
   readonly #clock: Clock

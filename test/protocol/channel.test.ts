@@ -79,7 +79,7 @@ test('channel: a Failure keeps its kind, message, remedy and causes', async (t) 
   })
 })
 
-test('channel: when the port closes, what is in flight rejects and names actor and request', async (t) => {
+test('channel: when the port closes, what is in flight rejects with its name', async (t) => {
   const { client, port2 } = channel(t)
   const calls = [client.never(), client.never()]
   port2.close()
@@ -93,7 +93,7 @@ test('channel: when the port closes, what is in flight rejects and names actor a
   await assert.rejects(client.nothing(), /actor=ledger, request=nothing/)
 })
 
-test('channel: a call without an answer rejects at its deadline and names actor and request', async (t) => {
+test('channel: a call without an answer rejects at its deadline, with its name', async (t) => {
   const clock = new SimulatedClock()
   const { client } = channel(t, clock)
   const call = client.never()
@@ -107,7 +107,7 @@ test('channel: a call without an answer rejects at its deadline and names actor 
   await settled
 })
 
-test('channel: a small view of a big buffer arrives as small, as an ask and as an answer', async (t) => {
+test('channel: a small view of a big buffer arrives small, asked or answered', async (t) => {
   const { client } = channel(t)
   const found = await client.size(big.subarray(1_000, 1_100))
   assert.deepEqual(found, { length: 100, bufferBytes: 100 })
@@ -117,7 +117,7 @@ test('channel: a small view of a big buffer arrives as small, as an ask and as a
   assert.equal(big[1_050], 7)
 })
 
-test('channel: a transferred buffer moves, and one that is shown in part is copied instead', async (t) => {
+test('channel: a given buffer moves, and one that is shown in part is copied', async (t) => {
   const { client } = channel(t)
   const whole = new Uint8Array(1 << 16)
   assert.equal((await client.size(transfer(whole, [whole.buffer]))).length, 1 << 16)

@@ -60,7 +60,7 @@ test('compact: shared memory stays shared', () => {
   assert.equal(compact(view, none), view)
 })
 
-test('wholly: a buffer is given away where the message shows all of it, in one view or in several', () => {
+test('wholly: a buffer is given away where the views on it show all of it', () => {
   const buffer = new ArrayBuffer(16)
   const halves = [new Uint8Array(buffer, 0, 8), new Float32Array(buffer, 8, 2)]
   assert.deepEqual(wholly({ halves }, [buffer]), [buffer])

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { isFailure } from '../../src/failure.ts'
 import { askerContract } from '../support/actors/asker-contract.ts'
-import { newCounts, type Way } from '../support/actors/puppet-contract.ts'
+import { newCounts, puppetContract, type Way } from '../support/actors/puppet-contract.ts'
 import { asker, plant, puppet, startOf, supervisor } from '../support/trees.ts'
 
 const ways: readonly Way[] = ['exit 0', 'throw', 'bug', 'hang']
@@ -39,7 +39,7 @@ for (const way of ways) {
   })
 }
 
-test('an asker that restarts is wired anew, and so is one that starts before its peer', async (t) => {
+test('an asker is wired to a peer that starts later, and again when it restarts', async (t) => {
   const counts = newCounts()
   const children = [asker(), puppet('puppet', { input: { counts } })]
   const planted = plant(t, supervisor('root', children))
@@ -52,7 +52,25 @@ test('an asker that restarts is wired anew, and so is one that starts before its
   assert.equal(await client.again((ask) => ask.job('hang')), 3)
 })
 
-test('a collected client, ten thousand calls, five-byte messages: nothing is lost or kept', async () => {
+test('an asker’s new port is served only after its old one was told closed', async (t) => {
+  const planted = plant(t, supervisor('root', [puppet(), asker()]))
+  await planted.tree.start()
+  for (const generation of [2, 3]) {
+    await planted.tree.kill('asker')
+    await planted.until(startOf('asker', generation))
+  }
+  const client = planted.tree.client('puppet', puppetContract)
+  assert.deepEqual(await client.ask.askers(), [
+    'asked by asker',
+    'closed asker',
+    'asked by asker',
+    'closed asker',
+    'asked by asker',
+    'asked by main/0',
+  ])
+})
+
+test('collected clients lose no reply, and ten thousand calls leave nothing behind', async () => {
   const script = fileURLToPath(new URL('../support/channel-memory.js', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', script])
   const found: unknown = JSON.parse(stdout)

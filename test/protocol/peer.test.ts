@@ -25,7 +25,7 @@ function setUp() {
 const never = () => new Promise<string>(() => undefined)
 const turn = () => new Promise((resolve) => setTimeout(resolve, 20))
 
-test('peer: calls made before it is there wait, and are sent in the order they were made', async (t) => {
+test('peer: calls made before it is there wait, and are sent in their order', async (t) => {
   const { peer, live } = setUp()
   t.after(() => peer.close())
   const seen: string[] = []

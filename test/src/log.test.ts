@@ -24,7 +24,7 @@ const parse = (lines: string) =>
     .map((line) => Object(JSON.parse(line)))
 
 for (const way of ['exit', 'throw', 'terminate', 'kill']) {
-  test(`log: a thread that ends by ${way} has written all 2001 lines, to the file and to stderr`, async (t) => {
+  test(`log: a thread that ends by ${way} has written all of its 2001 lines`, async (t) => {
     const file = join(folder(t), 'logs', 'actors.log')
     const script = fileURLToPath(new URL('../support/last-words.js', import.meta.url))
     const child = spawn(process.execPath, [script, way, file], {
@@ -98,7 +98,7 @@ test('log: a file that cannot be made is refused, with its path', (t) => {
   )
 })
 
-test('log: every restart has a line with child, cause and count, in a file that actors share', async (t) => {
+test('log: every restart has a line with child, cause and count', async (t) => {
   const file = join(folder(t), 'log')
   const failing = puppet('puppet', { input: { failingStarts: 2 } })
   const planted = plant(t, supervisor('root', [failing]), { level: 'info', file, stderr: 'none' })

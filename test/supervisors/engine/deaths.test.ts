@@ -30,7 +30,17 @@ for (const { way, cause, reason } of ways) {
   })
 }
 
-test('a thread that fails before it is ready never counts as running; its remedy reaches the parent', async (t) => {
+test('a thread that answers what cannot be cloned ends by it, and its asker is told', async (t) => {
+  const planted = plant(t, supervisor('root', [puppet()]))
+  await planted.tree.start()
+  const client = planted.tree.client('puppet', puppetContract)
+  await assert.rejects(client.ask.unclonable(), PeerEnded)
+  await planted.until(startOf('puppet', 2))
+  const died = planted.events.find((event) => event.kind === 'died')
+  assert.match(died?.death.reason ?? '', /could not be cloned/)
+})
+
+test('a thread that fails at its start never runs, and its Failure is told', async (t) => {
   const planted = plant(t, supervisor('root', [puppet('puppet', { input: { failingStarts: 1 } })]))
   await planted.tree.start()
 
@@ -48,7 +58,7 @@ test('a thread that fails before it is ready never counts as running; its remedy
   assert.equal(died.death.failure.cause.message, 'ENOENT')
 })
 
-test('a thread that always fails at its start is given up, with its kind and its remedy', async (t) => {
+test('a thread that always fails at its start is given up, with its remedy', async (t) => {
   const planted = plant(t, supervisor('root', [puppet('puppet', { input: { failingStarts: 99 } })]))
   await assert.rejects(planted.tree.start(), {
     kind: 'invalid',
@@ -78,7 +88,7 @@ test('a thread that loops unannounced is ended once its heartbeat has passed', a
   assert.match(died.death.reason, /no sign of life/)
 })
 
-test('a thread that announced that it is busy is left alone until its deadline, then ended', async (t) => {
+test('a thread that announced its work is left alone until the deadline, then ended', async (t) => {
   const planted = plant(t, supervisor('root', [puppet('puppet', { heartbeatMs: 600 })]))
   await planted.tree.start()
   const client = planted.tree.client('puppet', puppetContract)
@@ -92,7 +102,7 @@ test('a thread that announced that it is busy is left alone until its deadline, 
   assert.match(died.death.reason, /busy past its deadline. work=spinning, deadlineMs=600/)
 })
 
-test('a thread inside its gate past its deadline is told as wedged, and not terminated', async (t) => {
+test('a thread inside its gate past its deadline is wedged: told, not terminated', async (t) => {
   const planted = plant(t, supervisor('root', [puppet('puppet', { heartbeatMs: 600 })]))
   await planted.tree.start()
   const client = planted.tree.client('puppet', puppetContract)

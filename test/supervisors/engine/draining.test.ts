@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { SimulatedClock, sleep } from '../../../src/clock.ts'
 import { drainInOrder } from '../../../supervisors/engine/draining.ts'
 
-test('draining: each begins when all that give it work are done, the rest side by side', async () => {
+test('draining: each begins when all that give it work are done, others beside it', async () => {
   const clock = new SimulatedClock()
   const story: string[] = []
   const one = (id: string, takesMs: number, drainsAfter: readonly string[]) => ({

@@ -5,7 +5,7 @@ import { RestartWindow } from '../../../supervisors/engine/restarts.ts'
 
 const limit = { max: 2, withinMs: 10_000 }
 
-test('restarts: five children that die once each all start again under a budget of 2 in 10 s', () => {
+test('restarts: five children that die once each all start again, at 2 in 10 s', () => {
   const clock = new SimulatedClock()
   const windows = Array.from({ length: 5 }, () => new RestartWindow(limit, clock))
   assert.deepEqual(

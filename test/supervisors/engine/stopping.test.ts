@@ -4,7 +4,7 @@ import { sleep } from '../../../src/clock.ts'
 import { newCounts, puppetContract } from '../../support/actors/puppet-contract.ts'
 import { plant, puppet, supervisor } from '../../support/trees.ts'
 
-test('stop: drains from the source, then ends threads in reverse order of their start', async (t) => {
+test('stop: drains from the source, then ends threads in reverse order', async (t) => {
   const ledger = puppet('ledger', { drainsAfter: ['uploader'] })
   const uploader = puppet('uploader', { drainsAfter: ['extractor'], input: { drainTakesMs: 50 } })
   const extractor = puppet('extractor', { drainsAfter: [], input: { drainTakesMs: 100 } })
@@ -25,7 +25,7 @@ test('stop: drains from the source, then ends threads in reverse order of their 
   assert.equal(planted.tree.status().state, 'stopped')
 })
 
-test('stop: one that cannot drain in its time is ended all the same, and others go on', async (t) => {
+test('stop: one that cannot drain in its time is ended, and others go on', async (t) => {
   const slow = puppet('slow', { drainMs: 100, input: { drainTakesMs: 60_000 } })
   const after = puppet('after', { drainsAfter: ['slow'] })
   const planted = plant(t, supervisor('root', [after, slow]))

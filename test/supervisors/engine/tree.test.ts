@@ -25,13 +25,13 @@ const restarted: Readonly<Record<Strategy, readonly string[]>> = {
 }
 
 for (const strategy of ['one-for-one', 'rest-for-one', 'one-for-all'] as const) {
+  const again = restarted[strategy]
   for (const [way, end] of Object.entries(ways)) {
-    test(`${strategy}: after ${way} of b, ${restarted[strategy].join(', ')} start again`, async (t) => {
+    test(`${strategy}: after ${way} of b, ${again.join(', ')} start again`, async (t) => {
       const children = [puppet('a'), puppet('b'), puppet('c')]
       const planted = plant(t, supervisor('root', children, { strategy }))
       await planted.tree.start()
       await end(planted, 'b')
-      const again = restarted[strategy]
       await planted.until(startOf(again.at(-1) ?? '', 2))
 
       const others = again.filter((id) => id !== 'b')
@@ -54,7 +54,7 @@ for (const strategy of ['one-for-one', 'rest-for-one', 'one-for-all'] as const) 
   }
 }
 
-test('start: each child starts when the one before is up, also where that takes some tries', async (t) => {
+test('start: each child starts when the one before is up, whatever that takes', async (t) => {
   const b = puppet('b', { input: { failingStarts: 2 } })
   const planted = plant(t, supervisor('root', [puppet('a'), b, puppet('c')]))
   await planted.tree.start()
@@ -67,7 +67,7 @@ test('start: each child starts when the one before is up, also where that takes 
   ])
 })
 
-test('start: with one-for-all, a child that fails at its start takes down those that are up', async (t) => {
+test('start: one-for-all ends those that are up when the next one fails to start', async (t) => {
   const b = puppet('b', { input: { failingStarts: 1 } })
   const children = [puppet('a'), b, puppet('c')]
   const planted = plant(t, supervisor('root', children, { strategy: 'one-for-all' }))
@@ -129,7 +129,7 @@ test('restart: what it holds is finished first', async (t) => {
   assert.deepEqual(planted.story('drained', 'died'), ['drained puppet', 'died puppet'])
 })
 
-test('restart policy: never and on-failure stay away where they should, and come by order', async (t) => {
+test('restart policy: never and on-failure stay away, until they are ordered back', async (t) => {
   const never = puppet('never', { restart: 'never' })
   const onFailure = puppet('on-failure', { restart: 'on-failure' })
   const planted = plant(t, supervisor('root', [never, onFailure]))

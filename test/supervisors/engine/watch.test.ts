@@ -38,7 +38,7 @@ test('watch: an announced work is left alone until its deadline, then named', ()
   assert.match(look() ?? '', /busy past its deadline. work=batch b000017, deadlineMs=60000/)
 })
 
-test('watch: beating on does not move the deadline of an announced work; announcing anew does', () => {
+test('watch: beats do not move the deadline of an announced work; a new announcement does', () => {
   const { pulse, look } = watched()
   pulse.busy('one', 3_000)
   look()

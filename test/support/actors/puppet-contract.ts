@@ -23,9 +23,12 @@ export const newCounts = (): Int32Array<SharedArrayBuffer> =>
 export const puppetContract = {
   /** Answers which life of the actor this is. */
   generation: request<void, number>(),
-  /** The first job that is ever begun ends the thread in mid-job; later ones answer their number. */
+  /** The first job ever begun ends the thread in mid-job; later ones answer their number. */
   job: request<Way, number>({ withinMs: 20_000 }),
   die: request<Way, void>(),
+  unclonable: request<void, () => void>(),
+  /** Who has asked in this life, and who has ended, in order. */
+  askers: request<void, readonly string[]>(),
   /** Loops without yielding. */
   block: request<{ readonly ms: number; readonly announcedMs?: number }, void>(),
   /** Sleeps inside the gate, as native code would. */

@@ -1,3 +1,4 @@
+import type { Handlers } from '../../../protocol/contract.ts'
 import { actor } from '../../../protocol/lifecycle.ts'
 import { sleep } from '../../../src/clock.ts'
 import { Failure } from '../../../src/failure.ts'
@@ -37,8 +38,12 @@ function spin(ms: number): void {
   while (performance.now() < until);
 }
 
-self.serve(puppetContract, () => ({
+const askers: string[] = []
+
+const handlers: Handlers<typeof puppetContract> = {
   generation: () => self.generation,
+  unclonable: () => () => undefined,
+  askers: () => askers,
   job: (way) => {
     const begun = Atomics.add(counts, 0, 1) + 1
     if (begun > 1) return begun
@@ -58,7 +63,16 @@ self.serve(puppetContract, () => ({
     self.gate.leave()
     self.pulse.idle()
   },
-}))
+}
+
+self.serve(
+  puppetContract,
+  ({ id }) => {
+    askers.push(`asked by ${id}`)
+    return handlers
+  },
+  { closed: ({ id }) => askers.push(`closed ${id}`) },
+)
 
 if (!mute) {
   self.live({
