@@ -73,19 +73,19 @@ export class LeaseBook<T> {
     if (item !== undefined) this.add(item)
   }
 
-  /** Takes back all that the holder had, and lets its questions go unanswered. */
-  holderEnded(holder: string): void {
+  /** Answers the holder's waiting questions with nothing. */
+  wake(holder: string): void {
     for (const waiter of this.#waiters.filter((w) => w.holder === holder)) waiter.settle(undefined)
+  }
+
+  /** Takes back all that the holder had, and answers its questions with nothing. */
+  holderEnded(holder: string): void {
+    this.wake(holder)
     const returned = [...this.#leases.values()].filter((lease) => lease.holder === holder)
     for (const lease of returned) this.#leases.delete(lease.id)
     this.#queue.splice(0, this.#head, ...returned.map((lease) => lease.item))
     this.#head = 0
     this.#serve()
-  }
-
-  /** Answers everyone who waits with nothing: there may never be more. */
-  dismiss(): void {
-    for (const waiter of [...this.#waiters]) waiter.settle(undefined)
   }
 
   #serve(): void {

@@ -61,6 +61,8 @@ export const ledgerContract = {
 
   /** Leases one spooled sample to the uploader that asks; where it may wait, up to some seconds. */
   next: request<{ readonly wait: boolean }, NextLease>(),
+  /** Answers the asker's questions for work that still wait: it drains. */
+  wake: request<void, void>(),
   /** One HTTP request to the store may be open; null after some seconds without a permit: ask again. */
   permit: request<TransferKind, number | null>(),
   /** Idempotent. Permits of an asker whose port closes come back by themselves. */

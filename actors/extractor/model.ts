@@ -28,21 +28,26 @@ export async function loadModel(
   const target = await openTarget(input.target.path)
   const captures = { layers, captureFinal, dtype: input.dtype }
   const graph = hiddenStatesGraph(target, captures)
-  const model = await prepareModel(graph, join(input.work, 'model'), ({ path, bytes }) =>
-    log.info({ path, bytes }, 'weights are copied: they lie on another filesystem'),
+  const model = await prepareModel(
+    graph,
+    join(input.work, 'model', fingerprint.slice(0, 16)),
+    ({ path, bytes }) =>
+      log.info({ path, bytes }, 'weights are copied: they lie on another filesystem'),
   )
   const session = await openSession(model, { device: input.device, threads: input.threads, gate })
   const names = captureNames(captures)
+  const forward = async ({ ids, rows, width }: ModelInput): Promise<readonly Capture[]> => {
+    const feed = { dtype: 'I64', shape: [rows, width], data: ids } as const
+    const results = await session.run({ input_ids: feed })
+    return names.map((name) => captureOf(name, results[name]))
+  }
+  // A model that cannot run ends its extractor here, at its start, and no batch is blamed for it.
+  await forward({ ids: new BigInt64Array(2), rows: 1, width: 2 })
   return {
     captures: names,
     hidden: target.hiddenSize,
     metadata: { format: 'draftsmith-1', target: fingerprint, captures: names.join(',') },
-    forward: async ({ ids, rows, width }) => {
-      const results = await session.run({
-        input_ids: { dtype: 'I64', shape: [rows, width], data: ids },
-      })
-      return names.map((name) => captureOf(name, results[name]))
-    },
+    forward,
     release: () => session.release(),
   }
 }

@@ -108,6 +108,10 @@ export class Ledger {
       : { kind: 'later' }
   }
 
+  wake(uploader: string): void {
+    this.#uploads.wake(uploader)
+  }
+
   stored(lease: number, key: string): void {
     this.storeAnswered()
     const sample = this.#uploads.settle(lease)

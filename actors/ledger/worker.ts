@@ -43,6 +43,7 @@ self.serve(
     spooled: (samples) => ledger.spooled(asker.id, samples),
     quarantined: (samples) => ledger.quarantined(samples),
     next: ({ wait }) => ledger.next(asker.id, wait),
+    wake: () => ledger.wake(asker.id),
     permit: (kind) => permits.acquire(asker.id, kind, permitMs),
     release: (id) => permits.release(id),
     stored: ({ lease, key }) => ledger.stored(lease, key),

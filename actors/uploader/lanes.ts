@@ -31,6 +31,7 @@ export class Lanes {
   /** Settles when nothing is left to send: whoever spools has drained before. */
   async drain(): Promise<void> {
     this.#drain.abort()
+    await this.#ledger.again((ask) => ask.wake())
     await Promise.all(this.#lanes)
   }
 

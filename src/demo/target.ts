@@ -9,9 +9,9 @@ export const writeDemoTarget = (dir: string): Promise<number> =>
     hiddenSize: 96,
     intermediateSize: 192,
     vocabSize: demoVocab,
-    heads: 4,
+    heads: 6,
     kvHeads: 2,
-    headDim: 24,
+    headDim: 16,
     dtype: 'BF16',
     seed: 1,
   })

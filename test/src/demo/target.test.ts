@@ -19,7 +19,7 @@ test('demo target: a small Qwen3 with layers enough, the same everywhere', async
   assert.ok(bytes < 2_000_000, `bytes=${bytes}`)
   assert.equal(
     createHash('sha256').update(weights).digest('hex'),
-    '6d68ddcb7a5249c45654867b79e72ef9983d6ad46a793560b95fbbbbc062ca45',
+    'c5346ae354c091b1706bee942487b1f073d8b9606bfc2ac489c40777aa2c4d80',
   )
 
   const target = await openTarget(dir)

@@ -1,0 +1,97 @@
+import type { ActorStatus, RootControl } from '../../protocol/console.ts'
+import { nearest } from '../../src/config/errors.ts'
+import { Failure } from '../../src/failure.ts'
+import { statusText } from './text.ts'
+
+/** The console: a line in, a question to the root, an answer out. */
+
+interface Command {
+  readonly usage: string
+  readonly help: string
+  readonly run: (root: RootControl, args: readonly string[]) => Promise<string>
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  status: {
+    usage: 'status',
+    help: 'where the run stands',
+    run: async (root) => statusText(root.status(), Date.now()),
+  },
+  pause: {
+    usage: 'pause',
+    help: 'give out no more batches; what is spooled is still uploaded',
+    run: async (root) => {
+      await root.pause()
+      return 'Paused. `continue` goes on.'
+    },
+  },
+  continue: {
+    usage: 'continue',
+    help: 'go on after a pause',
+    run: async (root) => {
+      await root.continue()
+      return 'Going on.'
+    },
+  },
+  kill: {
+    usage: 'kill ACTOR',
+    help: 'end an actor as a crash would; it starts again',
+    run: async (root, [actor]) => {
+      const known = actorIds(root.status().actors)
+      if (actor === undefined) throw refused(`kill whom? Known: ${known.join(', ')}`)
+      if (!known.includes(actor)) throw refused(`no such actor: ${actor}.${nearest(actor, known)}`)
+      await root.kill(actor)
+      return `${actor} was ended; its supervisor starts it again.`
+    },
+  },
+  stop: {
+    usage: 'stop',
+    help: 'drain, save and exit; `run` goes on later',
+    run: async (root) => {
+      root.stop()
+      return 'Stopping: what is under way is finished and stored first.'
+    },
+  },
+  help: {
+    usage: 'help',
+    help: 'this list',
+    run: async () =>
+      Object.values(commands)
+        .map(({ usage, help }) => `  ${usage.padEnd(12)} ${help}`)
+        .join('\n'),
+  },
+}
+
+/**
+ * Runs one line.
+ *
+ * @returns  what to print
+ * @throws   Failure `invalid`: no such command or actor, with the nearest there is
+ */
+export async function runLine(root: RootControl, line: string): Promise<string> {
+  const [word, ...args] = line.trim().split(/\s+/)
+  if (!word) return ''
+  const command = Object.hasOwn(commands, word) ? commands[word] : undefined
+  if (!command) throw refused(`no such command: ${word}.${nearest(word, Object.keys(commands))}`)
+  return await command.run(root, args)
+}
+
+/** What may stand at the end of a line that was begun. */
+export function completions(root: RootControl, line: string): string[] {
+  const words = line.split(/\s+/)
+  const last = words.at(-1) ?? ''
+  if (words.length === 1) return Object.keys(commands).filter((name) => name.startsWith(last))
+  if (words.length > 2 || words[0] !== 'kill') return []
+  return actorIds(root.status().actors)
+    .filter((id) => id.startsWith(last))
+    .map((id) => `kill ${id}`)
+}
+
+/** The threads of the tree, supervisors left out. */
+export function actorIds(at: ActorStatus | null): string[] {
+  if (!at) return []
+  return at.children.length === 0 ? [at.id] : at.children.flatMap(actorIds)
+}
+
+const refused = (message: string): Failure =>
+  new Failure('invalid', message, { remedy: '`help` lists the commands.' })

@@ -1,0 +1,63 @@
+import type { ActorStatus, RunStatus } from '../../protocol/console.ts'
+import type { LedgerStatus } from '../../protocol/ledger.ts'
+import type { ReaderStatus } from '../../protocol/reader.ts'
+import { formatBytes } from '../../src/config/sizes.ts'
+
+/** What people read of a run's status. */
+
+export function statusText(status: RunStatus, now: number): string {
+  const { reader, ledger, speed } = status
+  const lines = [`${status.state}: run ${status.run || '(not known yet)'}, pid ${status.pid}`]
+  lines.push(`store ${status.store}`)
+  if (reader) lines.push(...rowLines(reader, ledger))
+  if (ledger) lines.push(...storeLines(ledger))
+  lines.push(
+    `speed ${perSecond(speed.extracted.samplesPerSecond)} samples/s, ${perSecond(speed.extracted.tokensPerSecond)} tokens/s extracted; ${perSecond(speed.uploaded.samplesPerSecond)} samples/s, ${formatBytes(speed.uploaded.bytesPerSecond)}/s uploaded; ${eta(speed.etaSeconds)} left`,
+  )
+  if (status.actors) lines.push(...treeLines(status.actors, now))
+  return lines.join('\n')
+}
+
+function rowLines(reader: ReaderStatus, ledger: LedgerStatus | null): string[] {
+  const skipped = Object.entries(reader.skipped).map(([reason, count]) => `${count} ${reason}`)
+  const { planned, leased, done } = reader.batches
+  return [
+    `rows ${count(reader.examined)} of ${count(reader.rows)} examined: ${count(reader.found)} were there, ${count(reader.repeated)} repeat others, ${skipped.length ? `skipped: ${skipped.join(', ')}` : 'none skipped'}`,
+    `batches ${count(done)} done, ${leased} under way, ${count(planned)} planned; ${count(ledger?.spooled.samples ?? 0)} samples extracted since the start`,
+  ]
+}
+
+function storeLines(ledger: LedgerStatus): string[] {
+  const { permits, spool } = ledger
+  const lines = [
+    `store ${count(ledger.committed)} committed, ${count(ledger.uncommitted)} stored and not yet committed, ${count(ledger.quarantined)} quarantined, ${ledger.failed.length} failed`,
+    `spool ${count(spool.files)} files, ${formatBytes(spool.bytes)}${spool.full ? `; full: ${spool.full}` : ''}; ${ledger.uploading} uploading, ${permits.open} of ${permits.max} requests open (at most ${permits.peak})`,
+  ]
+  for (const { hash, reason } of ledger.failed) lines.push(`failed ${hash}: ${reason}`)
+  return lines
+}
+
+function treeLines(at: ActorStatus, now: number, depth = 0): string[] {
+  const name = `${'  '.repeat(depth)}${at.id}`.padEnd(20)
+  const since = eta((now - at.since) / 1000)
+  const restarts = at.restarts > 0 ? `, restarts ${at.restarts}, last: ${at.lastCause}` : ''
+  const work = at.busy?.work ?? at.work
+  const line = `${name} ${at.state.padEnd(9)} ${since}${restarts}${work ? `, ${work}` : ''}`
+  return [line, ...at.children.flatMap((child) => treeLines(child, now, depth + 1))]
+}
+
+const numbers = new Intl.NumberFormat('en-US')
+export const count = (value: number): string => numbers.format(value)
+
+export const perSecond = (value: number): string =>
+  value >= 100 ? count(Math.round(value)) : value.toFixed(1)
+
+/** `1:02:03` or `02:03`; `?` where it is not known. */
+export function eta(seconds: number | null): string {
+  if (seconds === null || !Number.isFinite(seconds)) return '?'
+  const whole = Math.max(0, Math.round(seconds))
+  const two = (value: number) => String(value).padStart(2, '0')
+  const hours = Math.floor(whole / 3600)
+  const minutes = two(Math.floor(whole / 60) % 60)
+  return `${hours > 0 ? `${hours}:` : ''}${minutes}:${two(whole % 60)}`
+}

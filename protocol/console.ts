@@ -1,0 +1,54 @@
+import type { LedgerStatus } from './ledger.ts'
+import type { ReaderStatus } from './reader.ts'
+
+/** What the console may ask of the root, and what it is told. */
+
+export interface RootControl {
+  status(): RunStatus
+  /** No batch is given out any more; uploads go on. */
+  pause(): Promise<void>
+  continue(): Promise<void>
+  /** Ends an actor's thread as a crash would; its supervisor starts it again. */
+  kill(actor: string): Promise<void>
+  /** Drains, saves and exits 5: resumable. */
+  stop(): void
+}
+
+/** One actor or supervisor of the tree. */
+export interface ActorStatus {
+  readonly id: string
+  readonly state: string
+  /** Milliseconds since the epoch: when it came to this state. */
+  readonly since: number
+  readonly restarts: number
+  readonly lastCause: string | null
+  /** What it says it is at. */
+  readonly work: string
+  /** What may block it, where it announced that. */
+  readonly busy: { readonly work: string; readonly deadlineMs: number } | null
+  readonly heartbeatAgeMs: number | null
+  readonly children: readonly ActorStatus[]
+}
+
+/** Where a run stands, as `status`, the console and the progress bars show it. */
+export interface RunStatus {
+  readonly run: string
+  readonly state: string
+  readonly pid: number
+  readonly store: string
+  readonly work: string
+  readonly startedAt: string
+  /** Null until the actor has answered once. */
+  readonly reader: ReaderStatus | null
+  readonly ledger: LedgerStatus | null
+  readonly speed: Speed
+  /** The tree; null before it starts. */
+  readonly actors: ActorStatus | null
+}
+
+export interface Speed {
+  readonly extracted: { readonly samplesPerSecond: number; readonly tokensPerSecond: number }
+  readonly uploaded: { readonly samplesPerSecond: number; readonly bytesPerSecond: number }
+  /** Until the last row is extracted; null where nothing moves. */
+  readonly etaSeconds: number | null
+}

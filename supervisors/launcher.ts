@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { type Clock, sleep, systemClock } from '../src/clock.ts'
+import type { Log } from '../src/log.ts'
+import { exitCodes } from './run-machine.ts'
+import { type EndSignal, endSignals, exitCodeOf, onEndSignals } from './signals.ts'
+
+/**
+ * The level above the process: starts it again when it was aborted, killed or wedged. It computes
+ * nothing and holds no native code, so that nothing that ends the process ends it.
+ */
+
+/** Tells the child that a launcher watches it, and how the process before it died. */
+const watchedVariable = 'DRAFTSMITH_WATCHED'
+const noDeath = 'first'
+
+/** What the child may tell the launcher. */
+export interface WordToLauncher {
+  /** The last death was a batch's fault: it does not count here. */
+  readonly blamed: 'batch'
+}
+
+/** True in a process that a launcher has started. */
+export const isWatched = (): boolean => process.env[watchedVariable] !== undefined
+
+/** How the process before this one died; null where none did, or none saw it. */
+export function deathBefore(): string | null {
+  const death = process.env[watchedVariable]
+  return death === undefined || death === noDeath ? null : death
+}
+
+export const tellLauncher = (word: WordToLauncher): void => void process.send?.(word)
+
+/** The launcher is this process's life: without it nobody would start the run again. */
+export function dieWithLauncher(): void {
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+  process.channel?.unref()
+}
+
+export type Verdict = { readonly exit: number } | { readonly relaunch: string }
+
+/** What follows from how the process ended. An exit code of ours is the end; all else is a fault. */
+export function verdict(code: number | null, signal: NodeJS.Signals | null): Verdict {
+  const end = endSignals.find((name) => name === signal)
+  if (end) return { exit: exitCodeOf(end) }
+  if (signal) return { relaunch: signal }
+  const ours =
+    code !== null &&
+    (code <= exitCodes.stopped || (code > 128 && code <= 143 && code !== 134 && code !== 139))
+  return ours ? { exit: code } : { relaunch: `exit code ${code}` }
+}
+
+const restarts = { max: 5, withinMs: 600_000 }
+const delayMs = { first: 250, cap: 10_000 }
+
+/** Runs `main.js` with these arguments until it ends by itself; answers its exit code. */
+export async function launch(
+  main: string,
+  args: readonly string[],
+  log: Log,
+  clock: Clock = systemClock,
+): Promise<number> {
+  const deaths: number[] = []
+  let child: ChildProcess | undefined
+  let ending: EndSignal | undefined
+  onEndSignals((signal, urgency) => {
+    ending ??= signal
+    if (urgency === 'leave') child?.kill('SIGKILL')
+    // A terminal sends Ctrl-C to the child as well.
+    else if (signal !== 'SIGINT' || !process.stdin.isTTY) child?.kill(signal)
+  })
+  let lastDeath = ''
+  for (;;) {
+    child = spawn(process.execPath, [...process.execArgv, main, ...args], {
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      env: { ...process.env, [watchedVariable]: lastDeath || noDeath },
+    })
+    const end = await ended(child, () => deaths.pop())
+    if (ending) return 'exit' in end && end.exit !== 1 ? end.exit : exitCodeOf(ending)
+    if ('exit' in end) return end.exit
+    lastDeath = end.relaunch
+    deaths.push(clock.now())
+    const recent = deaths.filter((at) => at > clock.now() - restarts.withinMs).length
+    if (recent > restarts.max) {
+      log.fatal({ cause: lastDeath, deaths: recent }, 'the process died too often: giving up')
+      return exitCodes.gaveUp
+    }
+    const waitMs = Math.min(delayMs.cap, delayMs.first * 2 ** (recent - 1))
+    log.error({ cause: lastDeath, count: recent, waitMs }, 'the process died: starting it again')
+    await sleep(waitMs, clock)
+    if (ending) return exitCodeOf(ending)
+  }
+}
+
+function ended(child: ChildProcess, forgive: () => void): Promise<Verdict> {
+  return new Promise((resolve, reject) => {
+    child.on('message', (word: WordToLauncher) => {
+      if (word.blamed === 'batch') forgive()
+    })
+    child.once('error', reject)
+    child.once('exit', (code, signal) => resolve(verdict(code, signal)))
+  })
+}

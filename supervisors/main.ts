@@ -1,0 +1,131 @@
+#!/usr/bin/env node
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { Command, CommanderError } from 'commander'
+import { explain, isFailure } from '../src/failure.ts'
+import { openLog } from '../src/log.ts'
+import { isWatched, launch } from './launcher.ts'
+import { exitCodes } from './run-machine.ts'
+
+/** The process's entry: arguments in, exit code out. Commands load only when they are asked for. */
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
+const json = ['--json', 'print one JSON document on stdout'] as const
+const storeOptions = [
+  ['--endpoint <url>', 'of an S3-compatible store, where the stored configuration does not say'],
+  ['--region <name>', 'of the bucket'],
+] as const
+
+const program = new Command('draftsmith')
+  .description('Turns a large language model into a speculative-decoding drafter.')
+  .version(version)
+  .exitOverride()
+  .showSuggestionAfterError()
+
+let code: number = exitCodes.done
+
+/** Computes in a process of its own, under a launcher that starts it again when it is aborted. */
+async function watched(command: () => Promise<number>): Promise<number> {
+  if (isWatched()) return await command()
+  const log = openLog({
+    actor: 'launcher',
+    level: 'info',
+    stderr: process.stderr.isTTY ? 'pretty' : 'json',
+  })
+  return await launch(fileURLToPath(import.meta.url), process.argv.slice(2), log)
+}
+
+program
+  .command('run <config>')
+  .description('extract hidden states and store them, as configured; goes on where it was')
+  .option(...json)
+  .action(async (config: string, options: { json?: true }) => {
+    const { run } = await import('./commands/run.ts')
+    code = await watched(() => run(config, { json: options.json ?? false }))
+  })
+
+program
+  .command('resume <store>')
+  .description('the same from the store alone, on a machine that has nothing')
+  .option('--work <dir>', 'spool, socket and logs', './work')
+  .option('--target <dir>', 'the target checkpoint, where it is not where it was')
+  .option(...storeOptions[0])
+  .option(...storeOptions[1])
+  .option(...json)
+  .action(async (store: string, options: ResumeArguments) => {
+    const { resume } = await import('./commands/resume.ts')
+    code = await watched(() => resume(store, { ...options, json: options.json ?? false }))
+  })
+
+interface ResumeArguments {
+  readonly work: string
+  readonly target?: string
+  readonly endpoint?: string
+  readonly region?: string
+  readonly json?: true
+}
+
+program
+  .command('status')
+  .description('where a running supervisor stands')
+  .option('--work <dir>', 'its work folder', './work')
+  .option(...json)
+  .action(async (options: { work: string; json?: true }) => {
+    const { status } = await import('./commands/status.ts')
+    code = await status({ work: options.work, json: options.json ?? false })
+  })
+
+program
+  .command('check <config>')
+  .description('look at everything a run needs, and tell all that is wrong')
+  .option(...json)
+  .action(async (config: string, options: { json?: true }) => {
+    const { check } = await import('./commands/check.ts')
+    code = await check(config, { json: options.json ?? false })
+  })
+
+program
+  .command('verify <store>')
+  .description('the manifest against the store; exit 1 and the keys where they differ')
+  .option(...storeOptions[0])
+  .option(...storeOptions[1])
+  .option(...json)
+  .action(async (store: string, options: { endpoint?: string; region?: string; json?: true }) => {
+    const { verify } = await import('./commands/verify.ts')
+    code = await verify(store, { ...options, json: options.json ?? false })
+  })
+
+program
+  .command('demo')
+  .description('all of it, tiny, embedded: no account, no GPU, no download')
+  .option('--work <dir>', 'where it lies', './work/demo')
+  .option(...json)
+  .action(async (options: { work: string; json?: true }) => {
+    const { demo } = await import('./commands/demo.ts')
+    code = await watched(() => demo({ work: options.work, json: options.json ?? false }))
+  })
+
+program
+  .command('bench <name>')
+  .description('measure again what this project claims: extract, startup, replay')
+  .option(...json)
+  .action(async (name: string, options: { json?: true }) => {
+    const { bench } = await import('./commands/bench.ts')
+    code = await bench(name, { json: options.json ?? false })
+  })
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  code = codeOf(error)
+}
+process.exit(code)
+
+function codeOf(error: unknown): number {
+  if (error instanceof CommanderError)
+    return error.exitCode === 0 ? exitCodes.done : exitCodes.refused
+  if (!isFailure(error)) throw error
+  process.stderr.write(`draftsmith: ${explain(error)}\n`)
+  if (error.remedy) process.stderr.write(`  ${error.remedy}\n`)
+  return error.kind === 'superseded' ? exitCodes.held : exitCodes.refused
+}

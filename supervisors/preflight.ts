@@ -1,0 +1,127 @@
+import { accessSync, constants, mkdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import type { Config } from '../src/config/schema.ts'
+import { formatBytes } from '../src/config/sizes.ts'
+import type { Dataset } from '../src/dataset/rows.ts'
+import { openDataset } from '../src/dataset/shards.ts'
+import { Failure } from '../src/failure.ts'
+import { hiddenStatesGraph } from '../src/models/hidden-states.ts'
+import { openTarget, type Target } from '../src/models/target.ts'
+import { targetLayerIds } from '../src/models/target-layers.ts'
+import type { RunIdentity, RunPlan } from '../src/run/identity.ts'
+import { freeBytes } from '../src/spool/spool.ts'
+import type { StorePlace } from '../src/store/patient.ts'
+
+/** All that must be in order before anything starts, and what the run is, as the parts need it. */
+
+/** Layers that a drafter looks at (DFlash). */
+const capturedLayers = 5
+/** A batch's hidden states lie in memory once: this bounds them, whatever the token budget says. */
+const outputBytesMax = 2 * 2 ** 30
+const seed = 0
+
+export interface Prepared {
+  readonly config: Config
+  readonly place: StorePlace
+  readonly target: Target
+  readonly dataset: Dataset
+  readonly identity: RunIdentity
+  readonly plan: RunPlan
+  readonly outputBytesPerToken: number
+  readonly threadsPerDevice: number
+}
+
+/**
+ * Opens target and dataset, builds the model, looks at the disk. Asks nothing of the store.
+ *
+ * @throws  Failure `invalid` or `corrupt`: the first thing that is not in order
+ */
+export async function prepare(config: Config): Promise<Prepared> {
+  requireFolder(config.work)
+  const target = await openTarget(config.target.path)
+  const layers = chosenLayers(config, target)
+  const { captureFinal } = config.target
+  const { dtype, devices } = config.extract
+  hiddenStatesGraph(target, { layers, captureFinal, dtype })
+  const { path, split, columns } = config.dataset
+  const dataset = openDataset(path, { split: split ?? null, columns })
+  if (dataset.rows === 0) {
+    throw new Failure('invalid', `the dataset has no rows. path=${path}`, {
+      remedy: 'Name a dataset, or a split, that has some.',
+    })
+  }
+  const captures = layers.length + (captureFinal ? 1 : 0)
+  const outputBytesPerToken = captures * target.hiddenSize * (dtype === 'f32' ? 4 : 2)
+  await requireRoom(config, outputBytesPerToken)
+  return {
+    config,
+    place: { url: config.store, s3: config.s3 },
+    target,
+    dataset,
+    identity: {
+      target: await target.fingerprint(),
+      architecture: target.family,
+      layers,
+      hiddenSize: target.hiddenSize,
+      dtype,
+      captureFinal,
+      quantization: 'none',
+      truncation: 'none',
+    },
+    plan: {
+      tokenBudget: config.extract.tokenBudget,
+      maxTokens: config.extract.maxTokens,
+      outputBytesMax,
+      limit: config.extract.limit,
+      seed,
+    },
+    outputBytesPerToken,
+    threadsPerDevice: threadsFor(devices),
+  }
+}
+
+const chosenLayers = ({ target: { layers } }: Config, target: Target): number[] =>
+  layers === 'auto' ? targetLayerIds({ layers: target.layers, count: capturedLayers }) : [...layers]
+
+/** The cores are shared by the devices that compute on them. */
+function threadsFor(devices: readonly string[]): number {
+  const onCpu = devices.filter((device) => device === 'cpu').length
+  return Math.max(1, Math.floor(availableParallelism() / Math.max(1, onCpu)))
+}
+
+/** @throws Failure `invalid`: it cannot be made, or not be written */
+export function requireFolder(work: string): void {
+  try {
+    mkdirSync(work, { recursive: true })
+    accessSync(work, constants.W_OK)
+  } catch (cause) {
+    throw new Failure('invalid', `the work folder cannot be used. path=${work}`, {
+      cause,
+      remedy: 'Set work to a folder that can be made and written; see that no file has its name.',
+    })
+  }
+}
+
+async function requireRoom(config: Config, bytesPerToken: number): Promise<void> {
+  const { keepFree, maxBytes } = config.spool
+  const { tokenBudget, maxTokens } = config.extract
+  const batchBytes = Math.max(
+    Math.min(tokenBudget * bytesPerToken, outputBytesMax),
+    maxTokens * bytesPerToken,
+  )
+  if (batchBytes > maxBytes) {
+    throw new Failure(
+      'invalid',
+      `the spool cannot hold one batch. spool.maxBytes=${formatBytes(maxBytes)}, batch=${formatBytes(batchBytes)}`,
+      { remedy: 'Raise spool.maxBytes, or lower extract.tokenBudget and extract.maxTokens.' },
+    )
+  }
+  const free = await freeBytes(config.work)
+  if (free - batchBytes < keepFree) {
+    throw new Failure(
+      'invalid',
+      `the disk of the work folder is too full. free=${formatBytes(free)}, spool.keepFree=${formatBytes(keepFree)}, batch=${formatBytes(batchBytes)}`,
+      { remedy: 'Free some space, put work on another disk, or lower spool.keepFree.' },
+    )
+  }
+}

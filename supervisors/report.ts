@@ -1,0 +1,63 @@
+import { count } from '../actors/console/text.ts'
+import { explain } from '../src/failure.ts'
+import type { RunResult } from './run.ts'
+import { exitCodes } from './run-machine.ts'
+
+/** What a run says when it has ended, on stdout. */
+export function printResult(result: RunResult, { json }: { readonly json: boolean }): void {
+  process.stdout.write(`${json ? JSON.stringify(asJson(result)) : asText(result)}\n`)
+}
+
+function asJson({ code, failure, status }: RunResult) {
+  const { reader, ledger } = status
+  return {
+    code,
+    state: status.state,
+    reason: failure && explain(failure),
+    remedy: failure?.remedy ?? null,
+    run: status.run,
+    store: status.store,
+    rows: reader && {
+      rows: reader.rows,
+      examined: reader.examined,
+      skipped: reader.skipped,
+      repeated: reader.repeated,
+      ...reader.outcome,
+    },
+    extracted: ledger?.spooled ?? null,
+    stored: ledger?.stored ?? null,
+    failed: ledger?.failed ?? [],
+    spool: ledger?.spool ?? null,
+  }
+}
+
+function asText({ code, failure, status }: RunResult): string {
+  const { reader, ledger } = status
+  const lines = [headline(code, status.store)]
+  if (failure) lines.push(`Why: ${explain(failure)}. ${failure.remedy ?? ''}`)
+  if (reader?.outcome) {
+    const { committed, quarantined, failed } = reader.outcome
+    lines.push(
+      `Of ${count(reader.rows)} rows: ${count(committed)} samples committed, ${count(quarantined)} quarantined, ${count(failed)} failed, ${count(reader.repeated)} rows repeat another, ${skippedText(reader.skipped)}.`,
+    )
+  }
+  if (ledger) {
+    const { samples, tokens } = ledger.spooled
+    lines.push(`Since this start: ${count(samples)} samples of ${count(tokens)} tokens extracted.`)
+    for (const { hash, reason } of ledger.failed) lines.push(`failed ${hash}: ${reason}`)
+  }
+  return lines.join('\n')
+}
+
+function headline(code: number, store: string): string {
+  if (code === exitCodes.done) return `Done: every sample is in ${store}`
+  if (code === exitCodes.incomplete) return `Finished, but not whole: ${store}`
+  if (code === exitCodes.stopped || code > 128)
+    return 'Stopped; `run` with the same configuration goes on.'
+  return 'Gave up; what was stored is committed, the rest waits in the spool.'
+}
+
+export function skippedText(skipped: Readonly<Record<string, number>>): string {
+  const reasons = Object.entries(skipped).map(([reason, rows]) => `${count(rows)} ${reason}`)
+  return reasons.length === 0 ? 'none skipped' : `skipped: ${reasons.join(', ')}`
+}

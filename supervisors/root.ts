@@ -1,0 +1,27 @@
+import type { SupervisorSpec } from '../protocol/child.ts'
+import { backoff } from './backoff.ts'
+import { extraction } from './extraction.ts'
+import type { Prepared } from './preflight.ts'
+import { storage } from './storage.ts'
+
+/**
+ * The whole tree, in the order it starts; work flows from the second to the first, for a stage asks
+ * for what it does:
+ *
+ *     root (one-for-one)
+ *     ├── storage      ledger, uploader/0 … K     finished samples → the store, and the manifest
+ *     └── extraction   reader, extractor/0 … N    dataset rows → finished samples in the spool
+ *
+ * Beside it, on the main thread: the console, and the socket that `status` asks.
+ * Above it: the launcher, which starts this process again when it is aborted.
+ *
+ * A supervisor that gives up is restarted here once, whole; at its second within five minutes the
+ * run saves and exits 4.
+ */
+export const root = (run: Prepared): SupervisorSpec => ({
+  id: 'root',
+  strategy: 'one-for-one',
+  restarts: { max: 1, withinMs: 5 * 60_000 },
+  backoff,
+  children: [storage(run), extraction(run)],
+})

@@ -1,0 +1,227 @@
+import { createActor, waitFor } from 'xstate'
+import type { RootControl, RunStatus } from '../protocol/console.ts'
+import { type LedgerStatus, ledgerContract } from '../protocol/ledger.ts'
+import { permitsOf } from '../protocol/permit.ts'
+import { type ReaderStatus, readerContract } from '../protocol/reader.ts'
+import { systemClock } from '../src/clock.ts'
+import type { Config } from '../src/config/schema.ts'
+import { explain, Failure, isFailure } from '../src/failure.ts'
+import { type Log, openLog } from '../src/log.ts'
+import { openClaims } from '../src/spool/claims.ts'
+import { patientStore } from '../src/store/patient.ts'
+import { Permits } from '../src/store/permits.ts'
+import type { TreeEvent } from './engine/events.ts'
+import { supervise, type Tree } from './engine/tree.ts'
+import { deathBefore, tellLauncher } from './launcher.ts'
+import { logTarget } from './log-target.ts'
+import { openRun } from './opening.ts'
+import { type Prepared, prepare } from './preflight.ts'
+import { root } from './root.ts'
+import { exitCodes, runMachine } from './run-machine.ts'
+import { type EndSignal, exitCodeOf } from './signals.ts'
+import { Speeds } from './status.ts'
+
+/** One run of the main job in this process: from its preflight to its exit code. */
+
+const pollMs = 200
+const openingAttempts = 4
+
+export interface RunResult {
+  readonly code: number
+  /** Why it gave up, where it did. */
+  readonly failure: Failure | null
+  readonly status: RunStatus
+}
+
+export class RunProcess implements RootControl {
+  readonly #config: Config
+  readonly #log: Log
+  readonly #life = createActor(runMachine).start()
+  readonly #speeds = new Speeds()
+  readonly #startedAt = new Date()
+  #runId = ''
+  #tree: Tree | undefined
+  #reader: ReaderStatus | null = null
+  #ledger: LedgerStatus | null = null
+
+  constructor(config: Config) {
+    this.#config = config
+    this.#log = openLog({ ...logTarget(config.work), actor: 'supervisor' })
+  }
+
+  get log(): Log {
+    return this.#log
+  }
+
+  status(): RunStatus {
+    const { store, work } = this.#config
+    const { value } = this.#life.getSnapshot()
+    return {
+      run: this.#runId,
+      state: typeof value === 'string' ? value : Object.values(value).join(' '),
+      pid: process.pid,
+      store,
+      work,
+      startedAt: this.#startedAt.toISOString(),
+      reader: this.#reader,
+      ledger: this.#ledger,
+      speed: this.#speeds.read(),
+      actors: this.#tree?.status() ?? null,
+    }
+  }
+
+  async pause(): Promise<void> {
+    this.#life.send({ type: 'pause' })
+    await this.#tellPaused()
+  }
+
+  async continue(): Promise<void> {
+    this.#life.send({ type: 'continue' })
+    await this.#tellPaused()
+  }
+
+  async kill(actor: string): Promise<void> {
+    if (!this.#tree) throw new Failure('invalid', 'no actor has been started yet')
+    await this.#tree.kill(actor)
+  }
+
+  stop(): void {
+    this.#life.send({ type: 'stop', code: exitCodes.stopped })
+  }
+
+  /** The first signal drains; the second waits for nothing that can be done again. */
+  signalled(signal: EndSignal, urgency: 'drain' | 'hurry'): void {
+    this.#log.warn({ signal, urgency }, 'told to end')
+    this.#life.send({ type: 'stop', code: exitCodeOf(signal) })
+    if (urgency === 'hurry') void this.#tree?.stop({ hurry: true })
+  }
+
+  /**
+   * @throws  Failure: what the preflight found; nothing was started then
+   */
+  async run(): Promise<RunResult> {
+    this.#blameBefore()
+    const local = new Permits(this.#config.upload.maxParallel)
+    let acquire = local.taker('supervisor', 'manifest')
+    const place = { url: this.#config.store, s3: this.#config.s3 }
+    const store = patientStore(place, {
+      acquire: () => acquire(),
+      attempts: Math.min(openingAttempts, this.#config.upload.attempts),
+      log: this.#log,
+    })
+    const prepared = await prepare(this.#config)
+    const { stored, lock } = await openRun(store, prepared, this.#log)
+    this.#runId = stored.run.id
+    try {
+      const tree = this.#plant(prepared)
+      acquire = permitsOf(tree.client('ledger', ledgerContract), 'manifest')
+      const beat = setInterval(() => this.#keep(lock.renew()), lock.beatMs)
+      await this.#live(tree)
+      clearInterval(beat)
+      acquire = local.taker('supervisor', 'manifest')
+    } finally {
+      await lock.release().catch((error: unknown) => {
+        this.#log.warn({ reason: explain(error) }, 'the lock stays, and will be seen to be stale')
+      })
+    }
+    const { code, failure } = this.#life.getSnapshot().context
+    return { code, failure, status: this.status() }
+  }
+
+  /** Claims that the process before left: its death counts where someone saw it. */
+  #blameBefore(): void {
+    const claims = openClaims(this.#config.work)
+    const before = deathBefore()
+    const blamed = claims.chargeAll({ witnessed: before !== null })
+    if (blamed.length === 0) return
+    this.#log.warn(
+      { batches: blamed, death: before ?? 'unseen' },
+      'batches were under way at a death',
+    )
+    if (before !== null) tellLauncher({ blamed: 'batch' })
+  }
+
+  #plant(prepared: Prepared): Tree {
+    this.#tree = supervise(root(prepared), {
+      clock: systemClock,
+      random: Math.random,
+      log: this.#log,
+      logTo: logTarget(this.#config.work),
+      onEvent: (event) => this.#happened(event),
+      onGaveUp: (failure) => this.#life.send({ type: 'gaveUp', failure }),
+      // Only SIGKILL ends the process without ending the thread first, which would abort.
+      onWedged: () => process.kill(process.pid, 'SIGKILL'),
+    })
+    return this.#tree
+  }
+
+  async #live(tree: Tree): Promise<void> {
+    this.#life.send({ type: 'checked' })
+    if (this.#life.getSnapshot().matches('draining')) return
+    const started = tree.start().catch((error: unknown) => {
+      // The root has told why it gave up; a stop that came first needs no reason.
+      if (!isFailure(error)) throw error
+    })
+    const timer = setInterval(() => void this.#poll(tree), pollMs)
+    await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
+    await tree.stop()
+    await started
+    clearInterval(timer)
+    this.#life.send({ type: 'drained' })
+  }
+
+  #polling = false
+
+  async #poll(tree: Tree): Promise<void> {
+    if (this.#polling) return
+    this.#polling = true
+    try {
+      this.#ledger = await tree.client('ledger', ledgerContract).ask.status()
+      this.#reader = await tree.client('reader', readerContract).ask.status()
+      this.#judge(this.#reader, this.#ledger)
+    } catch (error) {
+      // An actor is away for a moment; the supervisor knows.
+      if (!isFailure(error, 'unavailable')) throw error
+    } finally {
+      this.#polling = false
+    }
+  }
+
+  #judge(reader: ReaderStatus, ledger: LedgerStatus): void {
+    this.#speeds.note(reader, ledger, Date.now())
+    if (ledger.gaveUp) {
+      this.#life.send({ type: 'gaveUp', failure: new Failure('unavailable', ledger.gaveUp) })
+    }
+    if (reader.outcome || reader.batches.leased > 0) this.#life.send({ type: 'replayed' })
+    if (!reader.outcome) return
+    const { quarantined, failed } = reader.outcome
+    this.#life.send({ type: 'finished', incomplete: quarantined + failed > 0 })
+  }
+
+  #happened(event: TreeEvent): void {
+    if (event.kind === 'started' && event.child === 'reader') void this.#tellPaused()
+    if (event.kind !== 'died' || !openClaims(this.#config.work).storm()) return
+    const failure = new Failure(
+      'unavailable',
+      'three different batches in a row ended their extractors',
+      {
+        remedy: 'Look at the device, its driver and its memory; then run again.',
+      },
+    )
+    this.#life.send({ type: 'gaveUp', failure })
+  }
+
+  /** A reader that has restarted does not know that it is paused. */
+  async #tellPaused(): Promise<void> {
+    const paused = this.#life.getSnapshot().matches({ running: 'paused' })
+    const reader = this.#tree?.client('reader', readerContract)
+    await reader?.again((ask) => ask.pause(paused)).catch(() => undefined)
+  }
+
+  #keep(renewal: Promise<void>): void {
+    renewal.catch((error: unknown) => {
+      this.#log.warn({ reason: explain(error) }, 'the lock was not renewed')
+      if (isFailure(error, 'superseded')) this.#life.send({ type: 'stop', code: exitCodes.held })
+    })
+  }
+}
