@@ -175,6 +175,7 @@ export class Member {
     const finished = restart === 'on-failure' && death.cause === 'clean'
     if (!mayRestart || restart === 'never' || finished) return { kind: 'stays' }
     if (death.cause === 'ordered') return this.#restarting(0)
+    if (isHopeless(death)) return { kind: 'tooMany' }
     const charged = (blame?.(death) ?? 'child') === 'child'
     if (charged && !this.#window.charge()) return { kind: 'tooMany' }
     return this.#restarting(this.#delays.next(ranMs))
@@ -200,3 +201,7 @@ export class Member {
     return new Delays(this.#limits.backoff, this.#engine.random)
   }
 }
+
+/** What it met at its start is for a person to change: it would meet it again. */
+const isHopeless = ({ cause, failure }: Death): boolean =>
+  cause === 'start' && failure !== undefined && failure.kind !== 'unavailable'

@@ -188,7 +188,8 @@ export class Supervisor implements Body {
       { remedy: death.failure?.remedy ?? 'Read in the log what it died of.', cause: death.failure },
     )
     this.#engine.tell({ kind: 'gaveUp', supervisor: id, child: member.id, failure })
-    this.#reports.died({ child: id, cause: 'crash', reason: failure.message, failure })
+    const cause = death.cause === 'start' ? 'start' : 'crash'
+    this.#reports.died({ child: id, cause, reason: failure.message, failure })
     this.#started.resolve(false)
   }
 }
