@@ -28,8 +28,8 @@ export const extractor = (index: number, input: ExtractorInput): ChildSpec => ({
 })
 
 /**
- * A death that holds a claim is the batch's fault; one that was ordered is nobody's. Without a claim
- * it is the extractor's own.
+ * A death that holds a claim is the batch's fault; one that was ordered is nobody's. Without a
+ * claim it is the extractor's own.
  */
 function blame(death: Death, work: string): 'child' | 'work' {
   const claims = openClaims(work)

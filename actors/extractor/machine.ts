@@ -3,8 +3,9 @@ import type { NextBatch } from '../../protocol/reader.ts'
 import type { Batch, QuarantinedSample, SampleRef } from '../../protocol/sample.ts'
 
 /**
- * The life of an extractor: it asks, waits for room, computes, tells, and asks again. Told to drain,
- * it ends the batch it computes and asks no more. What each step does is given by `worker.ts`.
+ * The life of an extractor: it asks, waits for room, computes, tells, and asks again. Told to
+ * drain, it ends the batch it computes and asks no more. What each step does is given by
+ * `worker.ts`.
  */
 
 /** What became of a batch's wanted rows. */

@@ -36,7 +36,9 @@ export function stepsOf(parts: StepParts) {
   const deadline = new Deadline()
   let current = ''
 
-  /** A full disk loses the file that met it, and no more: it is written again when there is room. */
+  /**
+   * A full disk loses the file that met it, and no more: it is written again when there is room.
+   */
   const keep = async (sample: SampleRef, pieces: readonly Uint8Array[]): Promise<void> => {
     for (;;) {
       try {

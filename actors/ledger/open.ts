@@ -35,8 +35,8 @@ export interface OpenParts {
 }
 
 /**
- * Rebuilds the ledger from the manifest and the spool. Every start writes under a name of its own, so
- * that no two ever write the same segment.
+ * Rebuilds the ledger from the manifest and the spool. Every start writes under a name of its own,
+ * so that no two ever write the same segment.
  */
 export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<OpenedLedger> {
   const { store, log, clock = systemClock } = parts

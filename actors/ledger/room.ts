@@ -8,7 +8,9 @@ export interface SpoolLimits {
   readonly keepFree: number
 }
 
-/** Room in the spool: granted before a batch is computed, so that nothing is computed for nowhere. */
+/**
+ * Room in the spool: granted before a batch is computed, so that nothing is computed for nowhere.
+ */
 export class Room {
   readonly #limits: SpoolLimits
   /** What each extractor may still write. */

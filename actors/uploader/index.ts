@@ -6,7 +6,9 @@ export interface UploaderInput {
   readonly store: StorePlace
   /** Tries of one request to the store. */
   readonly attempts: number
-  /** Uploads that this thread has under way at once; the ledger's permits bound them all together. */
+  /**
+   * Uploads that this thread has under way at once; the ledger's permits bound them all together.
+   */
   readonly lanes: number
 }
 
