@@ -7,7 +7,9 @@ import type { Failure } from '../src/failure.ts'
 /** How a child came to its end. */
 export interface Death {
   readonly child: string
-  /** `ordered`: a person or the supervisor asked for it. `clean`: exit code 0 that nobody asked for. */
+  /**
+   * `ordered`: a person or the supervisor asked for it. `clean`: exit code 0 that nobody asked for.
+   */
   readonly cause: 'ordered' | 'clean' | 'crash' | 'deadline' | 'start'
   readonly reason: string
   /** What its thread threw, where that was a Failure: its remedy is for a person to read. */

@@ -1,4 +1,6 @@
-/** One request that an actor answers: what is asked, what is answered, how long an answer may take. */
+/**
+ * One request that an actor answers: what is asked, what is answered, how long an answer may take.
+ */
 export interface Request<Ask, Answer> {
   readonly withinMs: number
   /** Types only: never there at run time. */

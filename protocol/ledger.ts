@@ -51,7 +51,10 @@ export interface LedgerStatus {
 }
 
 export const ledgerContract = {
-  /** What need not be computed: committed, quarantined or spooled. 16 bytes a hash, one after the other. */
+  /**
+   * What need not be computed: committed, quarantined or spooled. 16 bytes a hash, one after the
+   * other.
+   */
   known: request<void, Uint8Array<ArrayBuffer>>({ withinMs: 120_000 }),
   /** Settles when the spool has room, or answers false after some seconds. */
   room: request<{ readonly bytes: number }, boolean>(),
@@ -63,7 +66,9 @@ export const ledgerContract = {
   next: request<{ readonly wait: boolean }, NextLease>(),
   /** Answers the asker's questions for work that still wait: it drains. */
   wake: request<void, void>(),
-  /** One HTTP request to the store may be open; null after some seconds without a permit: ask again. */
+  /**
+   * One HTTP request to the store may be open; null after some seconds without a permit: ask again.
+   */
   permit: request<TransferKind, number | null>(),
   /** Idempotent. Permits of an asker whose port closes come back by themselves. */
   release: request<number, void>(),
@@ -76,7 +81,9 @@ export const ledgerContract = {
   /** The file is not what its name says: it is removed, and must be computed again. */
   torn: request<{ readonly lease: number; readonly reason: string }, void>(),
 
-  /** Settles when all that was spooled is committed or failed; answers what must be computed again. */
+  /**
+   * Settles when all that was spooled is committed or failed; answers what must be computed again.
+   */
   settled: request<void, Settled>(),
   /** Commits what is stored, now. */
   commit: request<void, void>({ withinMs: 600_000 }),

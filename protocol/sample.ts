@@ -23,7 +23,10 @@ export interface BatchRow {
   readonly row: number
   readonly hash: SampleHash
   readonly tokens: number
-  /** False where the manifest or the spool has it already: it is computed with its batch, not stored. */
+  /**
+   * False where the manifest or the spool has it already: it is computed with its batch, not
+   * stored.
+   */
   readonly wanted: boolean
 }
 
