@@ -9,8 +9,8 @@ import type { Prepared } from './preflight.ts'
  *     ├── reader             plans batches, hands them out, knows the end
  *     └── extractor/0 … N    one for each device; ask the reader for work
  *
- * A lost extractor costs its batch, which the reader hands to the next that asks. A lost reader costs
- * nothing: what is spooled or committed is no work any more.
+ * A lost extractor costs its batch, which the reader hands to the next that asks. A lost reader
+ * costs nothing: what is spooled or committed is no work any more.
  */
 export const extraction = (run: Prepared): SupervisorSpec => ({
   id: 'extraction',

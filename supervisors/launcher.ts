@@ -38,7 +38,9 @@ export function dieWithLauncher(): void {
 
 export type Verdict = { readonly exit: number } | { readonly relaunch: string }
 
-/** What follows from how the process ended. An exit code of ours is the end; all else is a fault. */
+/**
+ * What follows from how the process ended. An exit code of ours is the end; all else is a fault.
+ */
 export function verdict(code: number | null, signal: NodeJS.Signals | null): Verdict {
   const end = endSignals.find((name) => name === signal)
   if (end) return { exit: exitCodeOf(end) }

@@ -2,7 +2,9 @@ import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LogTarget } from '../src/log.ts'
 
-/** Where a run's lines go: a file in the work folder always; stderr where nobody watches a terminal. */
+/**
+ * Where a run's lines go: a file in the work folder always; stderr where nobody watches a terminal.
+ */
 
 export const logFile = (work: string): string => join(work, 'logs', 'draftsmith.jsonl')
 

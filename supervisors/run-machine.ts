@@ -39,7 +39,9 @@ interface Ending {
   readonly failure: Failure | null
 }
 
-/** What cannot pass by waiting is for a person to change: it ends like a preflight that found it. */
+/**
+ * What cannot pass by waiting is for a person to change: it ends like a preflight that found it.
+ */
 const codeOf = ({ kind }: Failure): number => {
   if (kind === 'superseded') return exitCodes.held
   return kind === 'unavailable' ? exitCodes.gaveUp : exitCodes.refused

@@ -7,9 +7,9 @@ import { explain, isFailure } from '../src/failure.ts'
 import { progressLines } from './progress.ts'
 
 /**
- * A run on a terminal: its log lines scroll by, below them the progress bars, and, where keys can be
- * read, a prompt. The lines come from the log's file, so that the last words of a dying thread are
- * among them.
+ * A run on a terminal: its log lines scroll by, below them the progress bars, and, where keys can
+ * be read, a prompt. The lines come from the log's file, so that the last words of a dying thread
+ * are among them.
  */
 
 const redrawMs = 200

@@ -8,8 +8,9 @@ import { sleep } from '../src/clock.ts'
 import { Failure } from '../src/failure.ts'
 
 /**
- * The work folder's socket: who listens on it holds the folder, and answers what is asked of the run.
- * A process that dies leaves nobody listening, so a stale socket is told from a live one by asking.
+ * The work folder's socket: who listens on it holds the folder, and answers what is asked of the
+ * run. A process that dies leaves nobody listening, so a stale socket is told from a live one by
+ * asking.
  */
 
 /** The system's limit on a socket's path, less some. */
