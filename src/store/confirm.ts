@@ -21,9 +21,9 @@ export interface Sent {
 }
 
 /**
- * The first rung that proves it: the store's own CRC-32 equals ours; the ETag is the MD5 of what was
- * sent; the object, read back, has our CRC-32. An ETag that differs proves nothing: with encryption
- * or parts it is no MD5.
+ * The first rung that proves it: the store's own CRC-32 equals ours; the ETag is the MD5 of what
+ * was sent; the object, read back, has our CRC-32. An ETag that differs proves nothing: with
+ * encryption or parts it is no MD5.
  *
  * @throws Failure `corrupt`: the store holds something else, or nothing. Put it again.
  */

@@ -1,4 +1,6 @@
-/** What the file system's errors mean to whoever stores: what may pass, what a person must change. */
+/**
+ * What the file system's errors mean to whoever stores: what may pass, what a person must change.
+ */
 import { Failure, type FailureKind } from '../failure.ts'
 
 interface Meaning {

@@ -6,8 +6,8 @@ import { hasCode } from './body.ts'
 import { compareKeys, SIDE_FOLDER } from './keys.ts'
 
 /**
- * Every key that starts with `prefix` and comes after `after`. Folders that hold no such key are not
- * opened. The side folder is not part of the store.
+ * Every key that starts with `prefix` and comes after `after`. Folders that hold no such key are
+ * not opened. The side folder is not part of the store.
  */
 export function walkKeys(
   root: string,

@@ -1,4 +1,6 @@
-/** An upload in parts to a folder: a side folder of its own, which completing turns into one file. */
+/**
+ * An upload in parts to a folder: a side folder of its own, which completing turns into one file.
+ */
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

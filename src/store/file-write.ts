@@ -1,7 +1,7 @@
 /**
  * How bytes come into a folder for good: a file of its own in the side folder, synced, then renamed
- * (or linked) to its name, whose folder is synced too. Whoever dies on the way leaves a file that no
- * listing shows and a later start sweeps.
+ * (or linked) to its name, whose folder is synced too. Whoever dies on the way leaves a file that
+ * no listing shows and a later start sweeps.
  */
 import { randomUUID } from 'node:crypto'
 import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'

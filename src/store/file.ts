@@ -34,7 +34,9 @@ import type {
 } from './store.ts'
 
 const PAGE_KEYS = 1000
-/** An etag is the content's MD5: beyond this size nobody compares it, and reading would take long. */
+/**
+ * An etag is the content's MD5: beyond this size nobody compares it, and reading would take long.
+ */
 const ETAG_BYTES_MAX = 16 << 20
 
 export class FileStore implements ObjectStore {

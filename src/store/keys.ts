@@ -44,7 +44,10 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Halves of a pair stand for characters above U+FFFF: in UTF-8 those come last, in UTF-16 before U+E000. */
+/**
+ * Halves of a pair stand for characters above U+FFFF: in UTF-8 those come last, in UTF-16 before
+ * U+E000.
+ */
 function byteRank(unit: number): number {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800

@@ -5,8 +5,8 @@ import type { ObjectStore } from './store.ts'
 export type Acquire = () => Promise<() => void>
 
 /**
- * One permit for each request, from before it opens until it is over, however it ends. Belongs inside
- * `retrying`, so that nobody holds a permit while it waits to try again.
+ * One permit for each request, from before it opens until it is over, however it ends. Belongs
+ * inside `retrying`, so that nobody holds a permit while it waits to try again.
  */
 export function limited(store: ObjectStore, acquire: Acquire): ObjectStore {
   return eachRequest(store, async (work, signal) => {

@@ -11,8 +11,8 @@ interface Waiter {
 
 /**
  * How many HTTP requests to the store may be open at once, over all threads. A permit is one
- * attempt; it comes back when told so, or when its asker has ended. A few are kept for the manifest,
- * so that a hundred samples under way never keep it from being written.
+ * attempt; it comes back when told so, or when its asker has ended. A few are kept for the
+ * manifest, so that a hundred samples under way never keep it from being written.
  */
 export class Permits {
   #max: number

@@ -17,8 +17,8 @@ export interface S3Options {
   /** `https://endpoint/bucket/key`, not `https://bucket.endpoint/key`. */
   readonly pathStyle?: boolean
   /**
-   * `when-supported` (default): each put carries a CRC-32. `when-required`: no x-amz-checksum header
-   * is sent, for stores that do not know them; Content-MD5 guards each put instead.
+   * `when-supported` (default): each put carries a CRC-32. `when-required`: no x-amz-checksum
+   * header is sent, for stores that do not know them; Content-MD5 guards each put instead.
    */
   readonly checksums?: 'when-supported' | 'when-required'
   readonly timeouts?: Partial<S3Timeouts>

@@ -1,7 +1,7 @@
 /**
- * What an S3 store's errors mean: one table. An error is looked up by the network's code, then by the
- * store's, then by the HTTP status. Measured with the SDK 3.1175 and MinIO of 2026-02; codes from
- * https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+ * What an S3 store's errors mean: one table. An error is looked up by the network's code, then by
+ * the store's, then by the HTTP status. Measured with the SDK 3.1175 and MinIO of 2026-02; codes
+ * from https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
  */
 import { Failure } from '../failure.ts'
 import { Throttled } from './throttled.ts'

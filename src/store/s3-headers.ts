@@ -10,7 +10,9 @@ export function crcToHeader(crc: number): string {
   return bytes.toString('base64')
 }
 
-/** Undefined for what is no whole object's CRC-32: the checksum of checksums of an upload in parts. */
+/**
+ * Undefined for what is no whole object's CRC-32: the checksum of checksums of an upload in parts.
+ */
 export function crcFromHeader(header: string | undefined): number | undefined {
   if (header === undefined || header.includes('-')) return undefined
   const bytes = Buffer.from(header, 'base64')

@@ -1,4 +1,6 @@
-/** `s3://`: a bucket, or a prefix in one, at any S3-compatible endpoint. One call is one request. */
+/**
+ * `s3://`: a bucket, or a prefix in one, at any S3-compatible endpoint. One call is one request.
+ */
 import {
   DeleteObjectCommand,
   GetObjectCommand,

@@ -67,8 +67,8 @@ export interface ObjectStore {
   /** Atomic and durable: afterwards a reader sees all of it. Overwrites. */
   put(key: string, body: Body, options?: PutOptions): Promise<Acknowledgement>
   /**
-   * False where the key is taken; after a try whose answer was lost, possibly by that try: read it back
-   * and see whose it is. `conditionalPuts()` says whether the store honours conditions at all.
+   * False where the key is taken; after a try whose answer was lost, possibly by that try: read it
+   * back and see whose it is. `conditionalPuts()` says whether the store honours conditions at all.
    */
   putIfAbsent(key: string, body: Body, options?: PutOptions): Promise<boolean>
   /** Replaces the object only where its etag is still `etag`; false otherwise, and as above. */
