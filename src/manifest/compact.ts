@@ -24,8 +24,8 @@ export async function compact(
   const listing = await replay(store, state)
   const snapshot = isCovered(state, listing) ? undefined : await write(store, state, options)
   const now = options.clock.now()
-  // Clocks may differ from the store's. A file removed too early costs a reader one more listing, no
-  // more: what it named is in a snapshot that the store holds.
+  // Clocks may differ from the store's. A file removed too early costs a reader one more listing,
+  // no more: what it named is in a snapshot that the store holds.
   const settled = listing.snapshots.filter(
     ({ id, lastModified }) =>
       state.snapshots.get(id)?.proved && now - lastModified >= options.graceMs,

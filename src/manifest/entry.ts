@@ -25,8 +25,8 @@ export interface ManifestEntry {
 }
 
 /**
- * Entries as columns, a row each: millions of them cost no object and no string. Absent columns hold
- * zeros only.
+ * Entries as columns, a row each: millions of them cost no object and no string. Absent columns
+ * hold zeros only.
  */
 export interface EntryRows {
   readonly count: number
@@ -65,7 +65,9 @@ export const rowEntry = (rows: EntryRows, row: number): ManifestEntry => ({
   attempt: rows.attempts?.[row] ?? 0,
 })
 
-/** What is wrong with a row, or null. Types cannot say it, and what is read was written elsewhere. */
+/**
+ * What is wrong with a row, or null. Types cannot say it, and what is read was written elsewhere.
+ */
 export function rowFault(rows: EntryRows, row: number): string | null {
   const status = rows.statuses[row]
   const length = rows.lengths[row]

@@ -1,4 +1,6 @@
-/** What a manifest file says of itself, in its Arrow schema's metadata, checked before its entries. */
+/**
+ * What a manifest file says of itself, in its Arrow schema's metadata, checked before its entries.
+ */
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { Failure } from '../failure.ts'
@@ -29,7 +31,10 @@ const headerSchema = z.discriminatedUnion('kind', [
     kind: z.literal('segment'),
     writer: writerId,
     seq: z.int().nonnegative(),
-    /** What the writer had read when it began: a later loss of that is noticed. Empty after its first. */
+    /**
+     * What the writer had read when it began: a later loss of that is noticed. Empty after its
+     * first.
+     */
     seen: heads,
   }),
   z.strictObject({
@@ -58,8 +63,9 @@ export function headerMetadata(header: Header): Map<string, string> {
 }
 
 /**
- * Writes into a schema message, in place, its own checksum (taken with zeros where it stands), so that
- * a reader can prove the message before it is decoded: Arrow's readers trust every offset in it.
+ * Writes into a schema message, in place, its own checksum (taken with zeros where it stands), so
+ * that a reader can prove the message before it is decoded: Arrow's readers trust every offset in
+ * it.
  */
 export function seal(message: Buffer): void {
   const at = message.indexOf(sealStart) + sealStart.length
@@ -93,7 +99,9 @@ export function parseHeader(metadata: ReadonlyMap<string, string>, name: string)
   return headerSchema.parse(json)
 }
 
-/** A file of the manifest that must not be read past: what it named would be forgotten in silence. */
+/**
+ * A file of the manifest that must not be read past: what it named would be forgotten in silence.
+ */
 export const damaged = (name: string, fact: string, cause?: unknown): Failure =>
   new Failure('corrupt', `manifest file is damaged. key=${name}, ${fact}`, {
     remedy:

@@ -1,6 +1,6 @@
 /**
- * How far each writer's segments are known: its first so many. A writer numbers its segments without
- * gaps and writes one only when the one before is there, so a count says which they are.
+ * How far each writer's segments are known: its first so many. A writer numbers its segments
+ * without gaps and writes one only when the one before is there, so a count says which they are.
  */
 import type { SegmentName } from './names.ts'
 
@@ -20,8 +20,8 @@ export function raise(heads: Map<string, number>, by: Heads): void {
 }
 
 /**
- * The first segments that must have been written and are not there: below one that is, or below what
- * some segment's writer had seen.
+ * The first segments that must have been written and are not there: below one that is, or below
+ * what some segment's writer had seen.
  *
  * @param known   covered by a snapshot that was read
  * @param listed  what lies in the store

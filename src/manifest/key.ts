@@ -1,6 +1,6 @@
 /**
- * Keys of sample objects. A key is made of what a file holds, so that the same sample computed twice
- * lands on the same object, and two files that differ never share one.
+ * Keys of sample objects. A key is made of what a file holds, so that the same sample computed
+ * twice lands on the same object, and two files that differ never share one.
  */
 
 const prefix = 'hidden-states/'

@@ -40,7 +40,8 @@ export interface LockWait {
 export interface ManifestLock {
   readonly beatMs: number
   /**
-   * Says that the holder lives. Call it every `beatMs`; after `unavailable`, at the next beat again.
+   * Says that the holder lives. Call it every `beatMs`; after `unavailable`, at the next beat
+   * again.
    *
    * @throws Failure `superseded`: another took the run over
    */
@@ -166,7 +167,9 @@ class Lock implements ManifestLock {
     return found !== undefined && this.#isOurs(found)
   }
 
-  /** The etag first: what is read after it is the same lock or a later one, which no put replaces. */
+  /**
+   * The etag first: what is read after it is the same lock or a later one, which no put replaces.
+   */
   async #look(): Promise<Sight | undefined> {
     const info = await this.#store.head(lockKey)
     const bytes = info && (await this.#store.get(lockKey))

@@ -1,6 +1,6 @@
 /**
- * The manifest of one run: what is stored, as a log of immutable segments in the store. A start writes
- * under a name of its own, so that two of them never meet; what they wrote is a union.
+ * The manifest of one run: what is stored, as a log of immutable segments in the store. A start
+ * writes under a name of its own, so that two of them never meet; what they wrote is a union.
  */
 import { crc32 } from 'node:zlib'
 import { type Clock, type Random, systemClock } from '../clock.ts'
@@ -29,17 +29,17 @@ export interface Manifest {
   replay(): Promise<EntryTable>
   /**
    * Writes one segment; afterwards the entries are committed. Calls are served one after the other.
-   * After a Failure `unavailable` the segment may be there or not: call again, with the same entries
-   * or others; the segment is written first as it was.
+   * After a Failure `unavailable` the segment may be there or not: call again, with the same
+   * entries or others; the segment is written first as it was.
    *
    * @returns   the segment's key
    * @throws    Failure `superseded`: another writes under this writer's name
    */
   append(entries: readonly ManifestEntry[]): Promise<string>
   /**
-   * Writes a snapshot of all there is, where segments lie uncovered. Removes segments, and snapshots
-   * that a newer one makes needless, once the snapshot that covers them is `graceMs` old: until then
-   * someone may be reading them.
+   * Writes a snapshot of all there is, where segments lie uncovered. Removes segments, and
+   * snapshots that a newer one makes needless, once the snapshot that covers them is `graceMs` old:
+   * until then someone may be reading them.
    */
   compact(options: { readonly graceMs: number }): Promise<Compacted>
 }

@@ -15,8 +15,8 @@ const segmentPattern = /^manifest\/segments\/([^/]+)\/(\d{8,})\.arrow$/
 const snapshotPattern = /^manifest\/snapshots\/([^/]+)\.arrow$/
 
 /**
- * A name that no other start will take: its moment, so that names sort by time, and 48 bits of chance.
- * Such as `20261105t101112345z-9f3a2b1c0d4e`.
+ * A name that no other start will take: its moment, so that names sort by time, and 48 bits of
+ * chance. Such as `20261105t101112345z-9f3a2b1c0d4e`.
  */
 export function newWriterId(clock: Clock, random: Random): string {
   const moment = new Date(clock.now()).toISOString().toLowerCase().replace(/[-:.]/g, '')

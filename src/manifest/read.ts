@@ -68,7 +68,9 @@ async function readBatches(
   return complete
 }
 
-/** Runs the work for all items, at most `readersMax` at once; rejects with the first that failed. */
+/**
+ * Runs the work for all items, at most `readersMax` at once; rejects with the first that failed.
+ */
 export async function inParallel<T>(
   items: readonly T[],
   work: (item: T, index: number) => Promise<void>,

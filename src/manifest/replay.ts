@@ -133,8 +133,8 @@ async function readSegments(
     raise(state.seen, header.seen)
     await opened.read((rows) => state.table.merge(rows))
   })
-  // Only whole listings move the heads: a segment read before one that has gone is read twice, which
-  // a union does not mind.
+  // Only whole listings move the heads: a segment read before one that has gone is read twice,
+  // which a union does not mind.
   if (complete) raise(state.heads, new Map(wanted.map(({ writer, seq }) => [writer, seq + 1])))
   return complete
 }

@@ -1,6 +1,6 @@
 /**
- * Manifest files as Arrow IPC streams: entries to bytes and back. A file is a schema whose metadata is
- * the header, record batches, and the end mark; each batch is checked before it is decoded.
+ * Manifest files as Arrow IPC streams: entries to bytes and back. A file is a schema whose metadata
+ * is the header, record batches, and the end mark; each batch is checked before it is decoded.
  */
 import { crc32 } from 'node:zlib'
 import { RecordBatch, RecordBatchReader, RecordBatchStreamWriter, Schema } from 'apache-arrow'

@@ -1,4 +1,6 @@
-/** The union of all that was read, in memory: found by hash, some 33 bytes an entry and an index. */
+/**
+ * The union of all that was read, in memory: found by hash, some 33 bytes an entry and an index.
+ */
 import { Block, Texts } from './block.ts'
 import { type EntryRows, hashBytes, type ManifestEntry, quarantined, rowEntry } from './entry.ts'
 import { compareEntries } from './union.ts'

@@ -1,6 +1,6 @@
 /**
- * Which of two entries for one sample holds. A total order, so that the union of any segments, read in
- * any order and any number of times, is the same.
+ * Which of two entries for one sample holds. A total order, so that the union of any segments, read
+ * in any order and any number of times, is the same.
  */
 import { entryKey, type ManifestEntry } from './entry.ts'
 
