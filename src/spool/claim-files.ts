@@ -22,7 +22,9 @@ const idPattern = /^[A-Za-z0-9_-]+(\.[01])*$/
 const suffix = '.claim.json'
 const tempSuffix = '.tmp'
 
-/** Each file is replaced by a rename, so that another thread reads the old or the new one, whole. */
+/**
+ * Each file is replaced by a rename, so that another thread reads the old or the new one, whole.
+ */
 export class ClaimFiles {
   readonly #dir: string
 

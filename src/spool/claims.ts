@@ -1,7 +1,7 @@
 /**
  * Which batch each extractor is computing, and how often a batch ended the one that held it. Small
- * files under `<work>/claims`, so that the count outlives threads and processes; any thread may open
- * them, and each acts at once. A claim that a crash of the machine tore counts as none.
+ * files under `<work>/claims`, so that the count outlives threads and processes; any thread may
+ * open them, and each acts at once. A claim that a crash of the machine tore counts as none.
  */
 import { join } from 'node:path'
 import { ClaimFiles, type ClaimRecord } from './claim-files.ts'
@@ -19,8 +19,8 @@ export interface Claims {
    */
   charge(by: string, how: { readonly witnessed: boolean }): string | null
   /**
-   * At the start of a process, before its actors, for the claims of the one before. The streak stays as it was: of
-   * several batches that one end interrupted, none is shown to be at fault.
+   * At the start of a process, before its actors, for the claims of the one before. The streak
+   * stays as it was: of several batches that one end interrupted, none is shown to be at fault.
    *
    * @returns   the batches
    */

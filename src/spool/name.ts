@@ -1,6 +1,6 @@
 /**
- * A spooled file's name says all that can be known of it without opening it: its length and checksum
- * prove it whole, its hash and checksum are its key in the store.
+ * A spooled file's name says all that can be known of it without opening it: its length and
+ * checksum prove it whole, its hash and checksum are its key in the store.
  */
 
 /** One finished sample file on local disk. */
@@ -34,7 +34,9 @@ export function parseSpoolName(name: string): SpooledSample | undefined {
   return spoolName(sample) === name ? sample : undefined
 }
 
-/** Such as no finished file has: hidden, and with another ending. `chance`: 16 hexadecimal digits. */
+/**
+ * Such as no finished file has: hidden, and with another ending. `chance`: 16 hexadecimal digits.
+ */
 export const tempName = (name: string, chance: string): string => `.${name}.${chance}.tmp`
 
 export const isTempName = (name: string): boolean => tempPattern.test(name)

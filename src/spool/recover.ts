@@ -26,8 +26,8 @@ export interface RecoverProgress {
 }
 
 /**
- * Reads every spooled file once, in bounded memory. Others may add to the spool meanwhile: one whose
- * temporary file is taken for a dead writer's writes it again.
+ * Reads every spooled file once, in bounded memory. Others may add to the spool meanwhile: one
+ * whose temporary file is taken for a dead writer's writes it again.
  *
  * @throws Failure `invalid`: the folder or a file cannot be read
  */

@@ -1,6 +1,6 @@
 /**
- * The spool: a folder of finished samples that wait to be stored. It outlives every actor; several may
- * write to it at once. How many bytes it may hold is its user's account, not its own.
+ * The spool: a folder of finished samples that wait to be stored. It outlives every actor; several
+ * may write to it at once. How many bytes it may hold is its user's account, not its own.
  */
 import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
@@ -31,9 +31,9 @@ export interface SpoolListing {
 export interface Spool {
   readonly dir: string
   /**
-   * Writes the file under a temporary name, then renames it: whoever finds it finds all of it. It is
-   * not synced: after a crash of the machine the length and checksum in the name tell a whole file
-   * from a torn one, which costs less than a sync a sample.
+   * Writes the file under a temporary name, then renames it: whoever finds it finds all of it. It
+   * is not synced: after a crash of the machine the length and checksum in the name tell a whole
+   * file from a torn one, which costs less than a sync a sample.
    *
    * @throws Failure `unavailable`: the disk is full; `invalid`: the folder cannot be written
    */

@@ -20,9 +20,9 @@ const anyMax = 8
 const stormBatches = 3
 
 /**
- * A batch is halved at its third witnessed death, or the eighth of any kind, for a machine that goes
- * away proves little. A half is under suspicion from the start: one more death halves it again. A
- * single row is given the full number before it is given up.
+ * A batch is halved at its third witnessed death, or the eighth of any kind, for a machine that
+ * goes away proves little. A half is under suspicion from the start: one more death halves it
+ * again. A single row is given the full number before it is given up.
  */
 export function verdictOn(batchId: string, rows: number, deaths: Deaths): Verdict {
   const all = deaths.witnessed + deaths.unwitnessed
