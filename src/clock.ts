@@ -1,7 +1,9 @@
 import { setTimeout as setTimer } from 'node:timers'
 import { Failure } from './failure.ts'
 
-/** Time, passed in wherever something waits, so that tests and the simulator decide when it passes. */
+/**
+ * Time, passed in wherever something waits, so that tests and the simulator decide when it passes.
+ */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number

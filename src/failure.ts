@@ -10,8 +10,8 @@ export type FailureKind =
   | 'superseded'
 
 /**
- * An expected failure: facts in the message, what to do in the remedy, what lay beneath in the cause.
- * Anything else that is thrown is a bug, which ends its thread.
+ * An expected failure: facts in the message, what to do in the remedy, what lay beneath in the
+ * cause. Anything else that is thrown is a bug, which ends its thread.
  */
 export class Failure extends Error {
   override readonly name = 'Failure'

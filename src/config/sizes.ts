@@ -1,4 +1,6 @@
-/** Sizes in bytes as people write them: `150GB`, `64 MiB`, `1073741824`. Decimal without the `i`. */
+/**
+ * Sizes in bytes as people write them: `150GB`, `64 MiB`, `1073741824`. Decimal without the `i`.
+ */
 
 const units: Readonly<Record<string, number>> = {
   '': 1,

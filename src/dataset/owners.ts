@@ -1,6 +1,8 @@
 /** Which row was the first to hold a content hash: 16-byte hashes, found by open addressing. */
 
-/** One slot a hash; hashes are the heads of SHA-256 sums, so any of their bits are spread evenly. */
+/**
+ * One slot a hash; hashes are the heads of SHA-256 sums, so any of their bits are spread evenly.
+ */
 export class Owners {
   #words: Uint32Array
   #rows: Int32Array

@@ -1,4 +1,6 @@
-/** A request's body: read, freed of its aws-chunked framing, and checked against what it came with. */
+/**
+ * A request's body: read, freed of its aws-chunked framing, and checked against what it came with.
+ */
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { crc32 } from 'node:zlib'

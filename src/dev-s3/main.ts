@@ -1,7 +1,7 @@
 /**
- * The server as a process of its own, so that tests may kill everything else around it. Its keys come
- * from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. It prints one JSON line with its endpoint, answers
- * each JSON line on stdin with one, and ends when stdin does.
+ * The server as a process of its own, so that tests may kill everything else around it. Its keys
+ * come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. It prints one JSON line with its endpoint,
+ * answers each JSON line on stdin with one, and ends when stdin does.
  *
  *     {"faults": [ … ]}   takes the place of what faults are left; answered by {"faults": <count>}
  *     {"stats": true}     answered by {"stats": { … }}

@@ -35,8 +35,8 @@ export interface DatasetCopy {
 export type CopyProgress = (done: { readonly path: string; readonly bytes: number }) => void
 
 /**
- * Puts the dataset into the store, where it is not there yet. Files that are there whole are not sent
- * again; the index comes last, so that a copy with an index is complete.
+ * Puts the dataset into the store, where it is not there yet. Files that are there whole are not
+ * sent again; the index comes last, so that a copy with an index is complete.
  *
  * @returns  true where something was sent
  */
@@ -100,7 +100,8 @@ function requireBelow(path: string): void {
 }
 
 /**
- * Brings the dataset from the store into a folder; files that are there whole are not fetched again.
+ * Brings the dataset from the store into a folder; files that are there whole are not fetched
+ * again.
  *
  * @returns  what to open
  * @throws   Failure `invalid`: the store holds no dataset; `corrupt`: a file is not what the index says

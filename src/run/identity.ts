@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { Failure } from '../failure.ts'
 
-/** `run.json`: what a run is. Its identity may not change; its plan may, at the price of other bits. */
+/**
+ * `run.json`: what a run is. Its identity may not change; its plan may, at the price of other bits.
+ */
 
 const identitySchema = z.object({
   /** SHA-256 over config.json, the safetensors headers, the sizes and sampled bytes. */
