@@ -17,7 +17,9 @@ const start = (of: Partial<LockIdentity> = {}): LockIdentity => ({
   ...of,
 })
 
-/** A store, a clock that starts with the store's, and a machine on which the given processes live. */
+/**
+ * A store, a clock that starts with the store's, and a machine on which the given processes live.
+ */
 function rig(alive: readonly number[] = [], store = new MemoryStore()) {
   const clock = new SimulatedClock(Date.now())
   const waits: LockWait[] = []
@@ -153,7 +155,9 @@ test('lock: removed by a person, it is written again at the next beat', async ()
   assert.equal(JSON.stringify(await holder()).includes(me.nonce), true)
 })
 
-/** Takes conditional puts, but says that it has not: as a client whose first try's answer was lost. */
+/**
+ * Takes conditional puts, but says that it has not: as a client whose first try's answer was lost.
+ */
 class ForgetfulStore extends MemoryStore {
   override async putIfAbsent(key: string, body: Body, options?: PutOptions): Promise<boolean> {
     await super.putIfAbsent(key, body, options)

@@ -170,7 +170,8 @@ test('compaction: one snapshot holds all; segments go only after the grace', asy
   assert.deepEqual(await keys(store), [first.snapshot])
   assert.deepEqual(await replayed(store), entries)
 
-  // The same writer goes on: its later segments are no gap, and a second snapshot replaces the first.
+  // The same writer goes on: its later segments are no gap, and a second snapshot replaces the
+  // first.
   const more = some(5)
   await manifest.append(more)
   assert.deepEqual(await replayed(store), byHash([...entries, ...more]))
