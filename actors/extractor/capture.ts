@@ -19,9 +19,10 @@ export interface CaptureShape {
 export function requireWhole(capture: Capture, shape: CaptureShape, layer: string): void {
   const want = shape.rows * shape.width * shape.hidden
   if (capture.length === want) return
+  const found = capture.length
   throw new Failure(
     'corrupt',
-    `the model gave too few or too many values. layer=${layer}, want=${want}, found=${capture.length}`,
+    `the model gave too few or too many values. layer=${layer}, want=${want}, found=${found}`,
   )
 }
 

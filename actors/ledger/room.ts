@@ -40,11 +40,10 @@ export class Room {
   ask(asker: string, bytes: number, free: number): string | null {
     const { maxBytes, keepFree } = this.#limits
     if (bytes > maxBytes) {
-      throw new Failure(
-        'invalid',
-        `one batch does not fit the spool. batch=${formatBytes(bytes)}, spool.maxBytes=${formatBytes(maxBytes)}`,
-        { remedy: 'Raise spool.maxBytes, or lower extract.tokenBudget.' },
-      )
+      const values = `batch=${formatBytes(bytes)}, spool.maxBytes=${formatBytes(maxBytes)}`
+      throw new Failure('invalid', `one batch does not fit the spool. ${values}`, {
+        remedy: 'Raise spool.maxBytes, or lower extract.tokenBudget.',
+      })
     }
     this.#granted.delete(asker)
     let promised = 0

@@ -37,8 +37,12 @@ export class Refusal extends Error {
   }
 
   answer(): Answer {
-    const inner = `<Code>${escapeXml(this.code)}</Code><Message>${escapeXml(this.message)}</Message>`
-    return { ...xml('Error', inner, this.status), headers: { ...xmlType, ...this.headers } }
+    const code = `<Code>${escapeXml(this.code)}</Code>`
+    const message = `<Message>${escapeXml(this.message)}</Message>`
+    return {
+      ...xml('Error', code + message, this.status),
+      headers: { ...xmlType, ...this.headers },
+    }
   }
 }
 

@@ -7,8 +7,12 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal } from './answer.ts'
 
 const SKEW_MS_MAX = 15 * 60_000
-const pattern =
-  /^AWS4-HMAC-SHA256 Credential=(?<id>[^/]+)\/(?<date>\d{8})\/(?<region>[^/]+)\/s3\/aws4_request, ?SignedHeaders=(?<headers>[^,]+), ?Signature=(?<signature>[0-9a-f]{64})$/
+const credential = /Credential=(?<id>[^/]+)\/(?<date>\d{8})\/(?<region>[^/]+)\/s3\/aws4_request/
+const signedHeaders = /SignedHeaders=(?<headers>[^,]+)/
+const signed = /Signature=(?<signature>[0-9a-f]{64})/
+const pattern = new RegExp(
+  `^AWS4-HMAC-SHA256 ${credential.source}, ?${signedHeaders.source}, ?${signed.source}$`,
+)
 
 /** The access key that a request names, whether or not it proves to hold it. */
 export const accessKeyOf = (request: IncomingMessage): string =>

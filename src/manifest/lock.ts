@@ -184,5 +184,5 @@ class Lock implements ManifestLock {
 
 const superseded = (holder: Holder): Failure =>
   new Failure('superseded', `another supervisor holds this run. ${describe(holder)}`, {
-    remedy: `Stop it, or go on with it. Where it is certainly gone, remove ${lockKey} from the store.`,
+    remedy: `Stop it, or go on with it. If it is certainly gone, remove ${lockKey} from the store.`,
   })

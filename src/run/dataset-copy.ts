@@ -104,7 +104,8 @@ function requireBelow(path: string): void {
  * again.
  *
  * @returns  what to open
- * @throws   Failure `invalid`: the store holds no dataset; `corrupt`: a file is not what the index says
+ * @throws   Failure `invalid`: the store holds no dataset; `corrupt`: a file is not what the index
+ *           says
  */
 export async function fetchDataset(
   store: ObjectStore,
@@ -140,11 +141,10 @@ async function fetchFile(
   try {
     const crc = await download(store, `dataset/${file.path}`, file.bytes, temporary)
     if (crc !== file.crc32) {
-      throw new Failure(
-        'corrupt',
-        `a file of the dataset differs from its index. key=dataset/${file.path}, want=${file.crc32}, found=${crc}`,
-        { remedy: 'Run again on a machine that has the dataset: it is uploaded anew.' },
-      )
+      const values = `key=dataset/${file.path}, want=${file.crc32}, found=${crc}`
+      throw new Failure('corrupt', `a file of the dataset differs from its index. ${values}`, {
+        remedy: 'Run again on a machine that has the dataset: it is uploaded anew.',
+      })
     }
     await rename(temporary, path)
   } finally {

@@ -60,13 +60,13 @@ function notARun(where: string, cause: unknown): Failure {
   })
 }
 
-/** @throws Failure `invalid`: the store belongs to another run; both values of each difference named */
+/** @throws Failure `invalid`: the store belongs to another run; names both values that differ */
 export function requireSameIdentity(stored: Run, wanted: RunIdentity, where: string): void {
   const differences = differ(stored.identity, wanted)
   if (differences.length === 0) return
   throw new Failure(
     'invalid',
-    `the store belongs to another run. store=${where}${differences.map((d) => `\n  ${d}`).join('')}`,
+    [`the store belongs to another run. store=${where}`, ...differences].join('\n  '),
     {
       remedy:
         'Use another prefix for this run, or the target and layers that the store was begun with.',

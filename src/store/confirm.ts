@@ -65,7 +65,7 @@ function differs(
   values: { readonly want: number | string; readonly found: number | string },
 ): never {
   const { want, found } = values
-  const message = `store holds something else than was put. key=${key}, want=${want}, found=${found}`
+  const message = `store holds not what was put. key=${key}, want=${want}, found=${found}`
   throw new Failure('corrupt', message, { remedy: 'Put it again.' })
 }
 
