@@ -142,7 +142,7 @@ test('dev s3: parts of unequal size, or below 5 MiB, are refused', async () => {
   assert.equal(await store.head('k'), undefined)
 })
 
-test('dev s3: what was stored outlives the server; a journal cut short loses one line', async () => {
+test('dev s3: what was stored outlives the server; a torn journal loses one line', async () => {
   const dir = tempFolder()
   const first = await embedded(dir)
   const store = s3At(first.endpoint)

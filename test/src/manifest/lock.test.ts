@@ -81,7 +81,7 @@ test('lock: a holder that lives on this machine is named at once', async () => {
   assert.equal(waits.length, 0)
 })
 
-test('lock: a dead holder of this boot is replaced at once, even under our own number', async () => {
+test('lock: a dead holder of this boot is replaced at once, even of our own number', async () => {
   const { acquire, holder, waits } = rig([55])
   await acquire(start({ pid: 66 }))
   const second = start({ pid: 55 })

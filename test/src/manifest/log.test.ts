@@ -207,7 +207,7 @@ test('compaction: two at once leave everything readable, and one snapshot in the
   assert.equal((await keys(store)).length, 1)
 })
 
-test('compaction: nothing is removed on the word of a snapshot that was not read whole', async () => {
+test('compaction: nothing is removed on the word of a snapshot not read whole', async () => {
   const store = new MemoryStore()
   const { manifest, entries, writer } = await written(store, 2)
   // Another's snapshot of the same segments, unreadable behind its header.
@@ -243,7 +243,7 @@ class InterruptedStore extends MemoryStore {
   }
 }
 
-test('compaction: a reader whose files are taken away lists again, and misses nothing', async () => {
+test('compaction: a reader whose files are taken away lists again, misses nothing', async () => {
   const store = new InterruptedStore()
   const { manifest, entries } = await written(store, 20)
   const reader = open(store)
@@ -266,14 +266,14 @@ class LateStore extends MemoryStore {
   }
 }
 
-test('manifest: a segment that a listing missed is looked for again before it is missed', async () => {
+test('manifest: a segment that a listing missed is looked for before it is missed', async () => {
   const store = new LateStore()
   const { writer, entries } = await written(store, 3)
   store.hide = segmentKey({ writer, seq: 1 })
   assert.deepEqual(await replayed(store), entries)
 })
 
-test('manifest: a snapshot too big for one request is read in parts, with later segments', async () => {
+test('manifest: a snapshot too big for one request is read in parts, then segments', async () => {
   const store = new MemoryStore()
   const writer = writerId()
   const rows = manyRows(90_000, random)

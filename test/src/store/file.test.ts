@@ -97,7 +97,7 @@ test('file: an error that is none of the file system’s stays what it is', () =
   assert.equal(fileFailure(failure, at), failure)
 })
 
-test('file: what a dead process left is not listed, and is swept when it is a day old', async () => {
+test('file: what a dead process left is not listed; it is swept when a day old', async () => {
   const root = tempFolder()
   const incoming = join(root, '.draftsmith', 'incoming')
   mkdirSync(incoming, { recursive: true })
@@ -155,7 +155,7 @@ test('file: the lock of a dead owner is broken, once', async () => {
   assert.equal(existsSync(lock), false)
 })
 
-test('file: killed while it puts, an object is whole: the old one or the new (seed 11)', async () => {
+test('file: killed while it puts, an object is whole, old or new (seed 11)', async () => {
   const random = seededRandom(11)
   const root = tempFolder()
   const store = new FileStore(root)

@@ -46,7 +46,7 @@ test('limited: 70 permits are used to the last, and never a 71st', async () => {
   assert.equal(permits.open, 0)
 })
 
-test('limited: a request that fails gives its permit back, and holds none while it waits', async () => {
+test('limited: a request that fails gives its permit back and waits without one', async () => {
   const permits = new Permits(1)
   const openWhileWaiting: number[] = []
   class Flaky extends MemoryStore {

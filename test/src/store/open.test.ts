@@ -13,7 +13,7 @@ test('open: file:///path is a folder, spaces and all', async () => {
   assert.equal(String(await openStore(store.url).get('k')), 'x')
 })
 
-test('open: s3://bucket/prefix: keys are relative to the prefix, other keys are not seen', async () => {
+test('open: s3://bucket/prefix: keys are relative to the prefix, others unseen', async () => {
   const server = await embedded()
   const s3 = { endpoint: server.endpoint, pathStyle: true }
   const store = openStore('s3://bucket/runs/one/', s3, { env })

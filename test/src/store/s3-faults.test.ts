@@ -37,7 +37,7 @@ async function faulty(options: S3Options = {}): Promise<{
   return { server, plain, store, retries }
 }
 
-test('s3 faults: a reset in mid-put is retried; one that never ends is given up by name', async () => {
+test('s3 faults: a reset in mid-put is retried; endless ones are given up by name', async () => {
   const { server, store, retries } = await faulty()
   server.faults.push({ times: 3, kind: 'reset' })
   const body = randomBytes(1_100_000)
@@ -67,7 +67,7 @@ test('s3 faults: half the body read, then 503, twice: the object is the file’s
   assert.equal(retries.length, 2)
 })
 
-test('s3 faults: an answer lost after the store kept it: put again; a condition tells its own', async () => {
+test('s3 faults: an answer lost once it is kept: put again; a condition tells its own', async () => {
   const { server, store } = await faulty()
   server.faults.push({ times: 1, kind: 'drop-answer' })
   await store.put('k', text('x'))
@@ -86,7 +86,7 @@ test('s3 faults: six times SlowDown, with and without Retry-After, is survived',
   assert.ok(retries.slice(3).every(({ delayMs }) => delayMs >= 2000))
 })
 
-test('s3 faults: what may pass is tried again: 500, 502, 504, 429, 408, 409, skew, timeouts', async () => {
+test('s3 faults: what may pass is tried again: 5xx, 429, 408, 409, skew, timeouts', async () => {
   const { server, store, retries } = await faulty()
   const passing = [
     [500, 'InternalError'],
@@ -125,7 +125,7 @@ for (const kind of ['reset', 'error'] as const) {
   })
 }
 
-test('s3 faults: a server that stalls, and one that drips, are given up in time and tried again', async () => {
+test('s3 faults: a server that stalls or drips is given up in time and tried again', async () => {
   const { server, store, retries } = await faulty(quick)
   await store.put('k', Buffer.alloc(2000, 1))
   server.faults.push({ times: 2, kind: 'stall' }, { times: 1, kind: 'drip' })
@@ -134,7 +134,7 @@ test('s3 faults: a server that stalls, and one that drips, are given up in time 
   for (const { failure } of retries) assert.match(failure.message, /in time|cut/)
 })
 
-test('s3 faults: a bit that changes on its way is caught by CRC-32, by MD5, and sent again', async () => {
+test('s3 faults: a bit changed on its way is caught by CRC-32, by MD5, sent again', async () => {
   for (const checksums of ['when-supported', 'when-required'] as const) {
     const { server, store, retries } = await faulty({ checksums })
     server.faults.push({ times: 1, kind: 'flip' })
@@ -193,7 +193,7 @@ test('s3 faults: a missing right is final; the remedy names the rights', async (
   assert.equal(retries.length, 0)
 })
 
-test('s3 faults: a bucket that is missing is named by put, list and get; head cannot tell', async () => {
+test('s3 faults: a missing bucket is named by put, list and get; head cannot tell', async () => {
   const { server } = await faulty()
   const store = s3At(server.endpoint, { bucket: 'no-such-bucket' })
   const asking = [
@@ -213,7 +213,7 @@ test('s3 faults: a bucket that is missing is named by put, list and get; head ca
   assert.equal(await store.head('k'), undefined)
 })
 
-test('s3 faults: a store without checksum headers: one error names the setting, which works', async () => {
+test('s3 faults: a store without checksum headers: an error names the right setting', async () => {
   const { server, store, retries } = await faulty()
   server.faults.push({ times: 1000, kind: 'refuse-checksums' })
   await assert.rejects(store.put('k', text('x')), (error) => {
