@@ -38,53 +38,72 @@ export interface Prepared {
  */
 export async function prepare(config: Config): Promise<Prepared> {
   requireFolder(config.work)
-  const target = await openTarget(config.target.path)
-  const layers = chosenLayers(config, target)
-  const { captureFinal } = config.target
-  const { dtype, devices } = config.extract
-  hiddenStatesGraph(target, { layers, captureFinal, dtype })
-  const { path, split, columns } = config.dataset
-  const dataset = openDataset(path, { split: split ?? null, columns })
-  if (dataset.rows === 0) {
-    throw new Failure('invalid', `the dataset has no rows. path=${path}`, {
-      remedy: 'Name a dataset, or a split, that has some.',
-    })
-  }
-  const captures = layers.length + (captureFinal ? 1 : 0)
-  const outputBytesPerToken = captures * target.hiddenSize * (dtype === 'f32' ? 4 : 2)
+  const { target, layers } = await targetOf(config)
+  const dataset = datasetOf(config)
+  const { devices, limit, maxTokens, tokenBudget } = config.extract
+  const outputBytesPerToken = bytesPerToken(config, { target, layers })
   await requireRoom(config, outputBytesPerToken)
   return {
     config,
     place: { url: config.store, s3: config.s3 },
     target,
     dataset,
-    identity: {
-      target: await target.fingerprint(),
-      architecture: target.family,
-      layers,
-      hiddenSize: target.hiddenSize,
-      dtype,
-      captureFinal,
-      quantization: 'none',
-      truncation: 'none',
-    },
-    plan: {
-      tokenBudget: config.extract.tokenBudget,
-      maxTokens: config.extract.maxTokens,
-      outputBytesMax,
-      limit: config.extract.limit,
-      seed,
-    },
+    identity: await identityOf(config, { target, layers }),
+    plan: { tokenBudget, maxTokens, outputBytesMax, limit, seed },
     outputBytesPerToken,
     threadsPerDevice: threadsFor(devices),
   }
 }
 
-const chosenLayers = ({ target: { layers } }: Config, target: Target): number[] =>
-  layers === 'auto' ? targetLayerIds({ layers: target.layers, count: capturedLayers }) : [...layers]
+export interface ChosenTarget {
+  readonly target: Target
+  readonly layers: readonly number[]
+}
+
+/** The target, and which of its layers are captured; its graph can be built. */
+export async function targetOf(config: Config): Promise<ChosenTarget> {
+  const target = await openTarget(config.target.path)
+  const { captureFinal, layers: wanted } = config.target
+  const count = capturedLayers
+  const layers = wanted === 'auto' ? targetLayerIds({ layers: target.layers, count }) : [...wanted]
+  hiddenStatesGraph(target, { layers, captureFinal, dtype: config.extract.dtype })
+  return { target, layers }
+}
+
+/** What makes this run the run it is. */
+export async function identityOf(
+  config: Config,
+  { target, layers }: ChosenTarget,
+): Promise<RunIdentity> {
+  return {
+    target: await target.fingerprint(),
+    architecture: target.family,
+    layers: [...layers],
+    hiddenSize: target.hiddenSize,
+    dtype: config.extract.dtype,
+    captureFinal: config.target.captureFinal,
+    quantization: 'none',
+    truncation: 'none',
+  }
+}
+
+/** The dataset, which has rows. */
+export function datasetOf({ dataset: { path, split, columns } }: Config): Dataset {
+  const dataset = openDataset(path, { split: split ?? null, columns })
+  if (dataset.rows > 0) return dataset
+  throw new Failure('invalid', `the dataset has no rows. path=${path}`, {
+    remedy: 'Name a dataset, or a split, that has some.',
+  })
+}
+
+/** What one padded token becomes: captures × hidden size × bytes a value. */
+export function bytesPerToken(config: Config, { target, layers }: ChosenTarget): number {
+  const captures = layers.length + (config.target.captureFinal ? 1 : 0)
+  return captures * target.hiddenSize * (config.extract.dtype === 'f32' ? 4 : 2)
+}
 
 /** The cores are shared by the devices that compute on them. */
-function threadsFor(devices: readonly string[]): number {
+export function threadsFor(devices: readonly string[]): number {
   const onCpu = devices.filter((device) => device === 'cpu').length
   return Math.max(1, Math.floor(availableParallelism() / Math.max(1, onCpu)))
 }
@@ -102,7 +121,8 @@ export function requireFolder(work: string): void {
   }
 }
 
-async function requireRoom(config: Config, bytesPerToken: number): Promise<void> {
+/** @throws Failure `invalid`: spool or disk cannot hold even one batch */
+export async function requireRoom(config: Config, bytesPerToken: number): Promise<void> {
   const { keepFree, maxBytes } = config.spool
   const { tokenBudget, maxTokens } = config.extract
   const batchBytes = Math.max(

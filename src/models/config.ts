@@ -94,15 +94,15 @@ export function parseTargetConfig(json: unknown, path: string): TargetConfig {
     throw new Failure('invalid', `target config is malformed. file=${path}, ${faults.join('; ')}`)
   }
   const raw = parsed.data
-  refuseUnsupported(raw, { architecture, path })
   const heads = raw.num_attention_heads
-  const headDim = raw.head_dim ?? raw.hidden_size / heads
+  const headDim = headDimOf(raw)
   const kvHeads = raw.num_key_value_heads ?? heads
   if (!Number.isInteger(headDim) || headDim % 2 !== 0 || heads % kvHeads !== 0) {
     const counts = `num_attention_heads=${heads}, num_key_value_heads=${kvHeads}`
     const widths = `hidden_size=${raw.hidden_size}, head_dim=${headDim}`
     throw new Failure('invalid', `heads do not fit together. file=${path}, ${widths}, ${counts}`)
   }
+  refuseUnsupported(raw, { architecture, path })
   return {
     architecture,
     family: families[architecture],
@@ -117,6 +117,8 @@ export function parseTargetConfig(json: unknown, path: string): TargetConfig {
     rope: ropeOf(raw, path),
   }
 }
+
+const headDimOf = (raw: Raw): number => raw.head_dim ?? raw.hidden_size / raw.num_attention_heads
 
 function architectureOf(json: unknown, path: string): Architecture {
   const named = z
@@ -142,6 +144,8 @@ function refuseUnsupported(
   const rotaryPart = raw.partial_rotary_factor ?? rope.partial_rotary_factor ?? 1
   const other = raw.layer_types?.find((type) => !/^(full|sliding)_attention$/.test(type))
   const unsupported = {
+    // onnxruntime's attention turns positions in groups of 16 only.
+    head_dim: headDimOf(raw) % 16 === 0 ? undefined : headDimOf(raw),
     hidden_act: raw.hidden_act === 'silu' ? undefined : raw.hidden_act,
     rope_type: ['default', 'llama3'].includes(ropeType(raw)) ? undefined : ropeType(raw),
     partial_rotary_factor: rotaryPart === 1 ? undefined : rotaryPart,

@@ -1,0 +1,159 @@
+import { join } from 'node:path'
+import { count } from '../../actors/console/text.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { Config } from '../../src/config/schema.ts'
+import { formatBytes } from '../../src/config/sizes.ts'
+import { examineRows } from '../../src/dataset/examine.ts'
+import { explain, Failure, isFailure } from '../../src/failure.ts'
+import { captureNames, hiddenStatesGraph } from '../../src/models/hidden-states.ts'
+import { prepareModel } from '../../src/session/prepare.ts'
+import { openSession } from '../../src/session/session.ts'
+import { freeBytes } from '../../src/spool/spool.ts'
+import {
+  bytesPerToken,
+  type ChosenTarget,
+  datasetOf,
+  requireFolder,
+  requireRoom,
+  targetOf,
+  threadsFor,
+} from '../preflight.ts'
+import { probeStore } from '../probe-store.ts'
+import { skippedText } from '../report.ts'
+import { exitCodes } from '../run-machine.ts'
+
+/** `check CONFIG`: everything a run needs, looked at before it starts; all that is wrong is told. */
+
+interface Finding {
+  readonly what: string
+  readonly ok: boolean
+  readonly found: string
+  readonly remedy?: string
+}
+
+export async function check(path: string, { json }: { readonly json: boolean }): Promise<number> {
+  const findings: Finding[] = []
+  const look = async <T>(
+    what: string,
+    work: () => Promise<[string, T]>,
+  ): Promise<T | undefined> => {
+    try {
+      const [found, value] = await work()
+      findings.push({ what, ok: true, found })
+      return value
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      const remedy = error.remedy === undefined ? {} : { remedy: error.remedy }
+      findings.push({ what, ok: false, found: explain(error), ...remedy })
+      return undefined
+    }
+  }
+  const config = await look('configuration', async () => {
+    const { config, warnings } = loadConfig(path)
+    return [warnings.length === 0 ? 'in order' : warnings.join('; '), config]
+  })
+  if (config) await lookAtAll(config, look)
+  const ok = findings.every((finding) => finding.ok)
+  process.stdout.write(`${json ? JSON.stringify({ ok, findings }) : asText(findings)}\n`)
+  return ok ? exitCodes.done : exitCodes.refused
+}
+
+type Look = <T>(what: string, work: () => Promise<[string, T]>) => Promise<T | undefined>
+
+async function lookAtAll(config: Config, look: Look): Promise<void> {
+  const work = await look('work folder', async () => {
+    requireFolder(config.work)
+    return [config.work, config.work]
+  })
+  const chosen = await look('target', () => lookAtTarget(config))
+  if (chosen && work) await look('model', () => lookAtModel(config, chosen))
+  await look('dataset', () => lookAtDataset(config, chosen))
+  if (chosen && work) await look('disk', () => lookAtDisk(config, chosen))
+  await look('store', () => probeStore(config, chosen))
+}
+
+async function lookAtTarget(config: Config): Promise<[string, ChosenTarget]> {
+  const chosen = await targetOf(config)
+  const { target } = chosen
+  const { captureFinal } = config.target
+  const captures = captureNames({ ...chosen, captureFinal, dtype: config.extract.dtype })
+  return [
+    `${target.config.architecture}, ${target.layers} layers of ${target.hiddenSize}; captures ${captures.join(', ')}`,
+    chosen,
+  ]
+}
+
+/** Loads it on every device once, and runs it on two tokens. */
+async function lookAtModel(
+  config: Config,
+  { target, layers }: ChosenTarget,
+): Promise<[string, null]> {
+  const { devices, dtype } = config.extract
+  const { captureFinal } = config.target
+  const graph = hiddenStatesGraph(target, { layers, captureFinal, dtype })
+  const copied: string[] = []
+  const dir = join(config.work, 'model', (await target.fingerprint()).slice(0, 16))
+  const path = await prepareModel(graph, dir, (copy) => copied.push(copy.path))
+  const lines: string[] = []
+  for (const device of new Set(devices)) {
+    const before = process.memoryUsage.rss()
+    const session = await openSession(path, { device, threads: threadsFor(devices) })
+    const ids = { dtype: 'I64', shape: [1, 2], data: new BigInt64Array(2) } as const
+    await session.run({ input_ids: ids })
+    const took = formatBytes(Math.max(0, process.memoryUsage.rss() - before))
+    await session.release()
+    const times = devices.filter((other) => other === device).length
+    lines.push(`${device}: runs, takes ${took} of memory${times > 1 ? `, ${times} times` : ''}`)
+  }
+  if (copied.length > 0) lines.push(`${copied.length} weight files were copied, not linked`)
+  return [lines.join('; '), null]
+}
+
+async function lookAtDataset(
+  config: Config,
+  chosen: ChosenTarget | undefined,
+): Promise<[string, null]> {
+  const dataset = datasetOf(config)
+  const { limit, maxTokens } = config.extract
+  const vocab = chosen?.target.vocabSize ?? Number.POSITIVE_INFINITY
+  const rows = Math.min(dataset.rows, limit ?? dataset.rows)
+  const seen = examineRows(dataset, { rows, limits: { vocab, maxTokens } })
+  if (seen.usable === 0) {
+    throw new Failure('invalid', `no row is usable. rows=${rows}, ${skippedText(seen.skipped)}`, {
+      remedy: 'See extract.maxTokens, dataset.columns, and that ids and target belong together.',
+    })
+  }
+  const examples = Object.entries(seen.examples).map(
+    ([reason, some]) =>
+      `${reason}: rows ${some.join(', ')}${seen.skipped[reason] > some.length ? ', …' : ''}`,
+  )
+  return [
+    [
+      `${count(rows)} rows, ${count(seen.usable)} usable of ${count(seen.tokens)} tokens, ${skippedText(seen.skipped)}`,
+      ...examples,
+    ].join('; '),
+    null,
+  ]
+}
+
+async function lookAtDisk(config: Config, chosen: ChosenTarget): Promise<[string, null]> {
+  await requireRoom(config, bytesPerToken(config, chosen))
+  const { keepFree, maxBytes } = config.spool
+  const free = await freeBytes(config.work)
+  return [
+    `${formatBytes(free)} free, ${formatBytes(keepFree)} are kept free, the spool takes ${formatBytes(maxBytes)} at most`,
+    null,
+  ]
+}
+
+function asText(findings: readonly Finding[]): string {
+  const lines = findings.flatMap(({ what, ok, found, remedy }) => [
+    `${ok ? 'ok   ' : 'WRONG'}  ${what.padEnd(14)} ${found}`,
+    ...(remedy === undefined ? [] : [`       ${''.padEnd(14)} ${remedy}`]),
+  ])
+  const wrong = findings.filter((finding) => !finding.ok).length
+  lines.push(
+    wrong === 0 ? 'Everything is in order.' : `${wrong} of ${findings.length} are not in order.`,
+  )
+  return lines.join('\n')
+}
