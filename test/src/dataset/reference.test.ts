@@ -1,12 +1,13 @@
 /** Every reference dataset gives the rows that its own writer says it holds. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { openDataset } from '../../../src/dataset/shards.ts'
-import { golden, projectRoot } from '../../support/golden.ts'
+import { golden } from '../../support/golden.ts'
+import { needsShared } from '../../support/needs.ts'
 
 const facts = z.object({
   rows: z.number(),
@@ -96,7 +97,7 @@ test('dataset: rows of save_to_disk and of stream files are those that were writ
 })
 
 test('dataset: all reference datasets, the large one too, hold what is said of them', (t) => {
-  const shared = join(projectRoot, '..', 'shared', 'reference', 'arrow')
-  if (!existsSync(shared)) return t.skip('no ../shared/reference/arrow beside the project')
+  const shared = needsShared(t, 'reference/arrow')
+  if (shared === undefined) return
   assert.deepEqual(checkAll(shared), { datasets: 10, files: 6 })
 })

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { openDataset } from '../../../src/dataset/shards.ts'
 import { explain, type FailureKind, isFailure } from '../../../src/failure.ts'
-import { golden, projectRoot } from '../../support/golden.ts'
+import { golden } from '../../support/golden.ts'
+import { needsShared } from '../../support/needs.ts'
 
 const columns = { inputIds: 'input_ids', lossMask: 'loss_mask', seqLen: 'seq_len' }
 
@@ -96,8 +97,8 @@ test('dataset: broken directories are refused by name', () => {
 })
 
 test('dataset: all broken reference files are refused by name', (t) => {
-  const shared = join(projectRoot, '..', 'shared', 'reference', 'arrow')
-  if (!existsSync(shared)) return t.skip('no ../shared/reference/arrow beside the project')
+  const shared = needsShared(t, 'reference/arrow')
+  if (shared === undefined) return
   const all = { ...files, ...referenceFiles, ...directories }
   for (const [name, refusal] of Object.entries(all)) {
     if (!name.startsWith('made/')) assertRefused(join(shared, name), refusal)
