@@ -70,7 +70,7 @@ async function publishFile(store: ObjectStore, file: DatasetFile, crc: number): 
 }
 
 /** @throws Failure `corrupt`: it is there and cannot be read */
-export async function readDatasetIndex(store: ObjectStore): Promise<DatasetIndex | undefined> {
+async function readDatasetIndex(store: ObjectStore): Promise<DatasetIndex | undefined> {
   const bytes = await store.get(indexKey)
   if (!bytes) return undefined
   try {

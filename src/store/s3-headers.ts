@@ -13,7 +13,7 @@ export function crcToHeader(crc: number): string {
 /**
  * Undefined for what is no whole object's CRC-32: the checksum of checksums of an upload in parts.
  */
-export function crcFromHeader(header: string | undefined): number | undefined {
+function crcFromHeader(header: string | undefined): number | undefined {
   if (header === undefined || header.includes('-')) return undefined
   const bytes = Buffer.from(header, 'base64')
   return bytes.length === 4 ? bytes.readUInt32BE() : undefined
