@@ -1,0 +1,53 @@
+import { Failure } from '../../src/failure.ts'
+import { benchFolder } from '../bench/bench-folder.ts'
+import { benchReplay } from '../bench/replay.ts'
+import { type BenchReport, reportJson, reportText } from '../bench/report.ts'
+import { benchStartup } from '../bench/startup.ts'
+import { exitCodes } from '../run-machine.ts'
+import { exitCodeOf, onEndSignals } from '../signals.ts'
+
+/** `bench NAME`: measures again what this project claims. */
+
+export interface BenchOptions {
+  readonly json: boolean
+  /** Kept, with what is dear to make; left out: a temporary folder. */
+  readonly work?: string
+  readonly repeats?: string
+  readonly rows?: string
+  readonly entries?: string
+}
+
+type Bench = (folder: string, sizes: Sizes, note: Note) => Promise<BenchReport>
+type Sizes = (option: 'repeats' | 'rows' | 'entries', standard: number) => number
+type Note = (text: string) => void
+
+/** The job that this project is made for has 914,000 samples; its dataset, 902,087 rows. */
+const benches: Readonly<Record<string, Bench>> = {
+  startup: (folder, size, note) =>
+    benchStartup(folder, { rows: size('rows', 902_087), repeats: size('repeats', 7) }, note),
+  replay: (folder, size, note) =>
+    benchReplay(folder, { entries: size('entries', 914_000), repeats: size('repeats', 7) }, note),
+}
+
+/** @throws Failure `invalid`: no such benchmark, or a size that is no whole number */
+export async function bench(name: string, options: BenchOptions): Promise<number> {
+  const run = Object.hasOwn(benches, name) ? benches[name] : undefined
+  if (!run) {
+    const names = Object.keys(benches).join(', ')
+    throw new Failure('invalid', `no such benchmark. want=${names}, found=${name}`)
+  }
+  // By way of an exit, which removes the folder and ends what was started.
+  onEndSignals((signal) => process.exit(exitCodeOf(signal)))
+  using folder = benchFolder(options.work)
+  const sizes: Sizes = (option, standard) => sizeOf(option, options[option]) ?? standard
+  const note = (text: string) => process.stderr.write(`${name}: ${text}\n`)
+  const report = await run(folder.path, sizes, note)
+  process.stdout.write(`${options.json ? reportJson(report) : reportText(report)}\n`)
+  return exitCodes.done
+}
+
+function sizeOf(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text)
+  throw new Failure('invalid', `no such size. option=--${option}, want=1 or more, found=${text}`)
+}
