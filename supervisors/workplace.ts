@@ -82,7 +82,9 @@ const cannotListen = (path: string, cause: unknown): Failure =>
 
 function converse(socket: Socket, answer: Answer): void {
   socket.on('error', () => socket.destroy())
-  createInterface({ input: socket }).on('line', (line) => {
+  const lines = createInterface({ input: socket })
+  lines.on('error', () => lines.close())
+  lines.on('line', (line) => {
     const reply = line === 'who' ? Promise.resolve({ pid: process.pid }) : answer(line)
     reply
       .catch((error: unknown) => ({
@@ -119,7 +121,10 @@ function ask(path: string, line: string): Promise<unknown> {
     const socket = connect(path)
     socket.setTimeout(askMs, () => socket.destroy(new Error(`no answer within ${askMs} ms`)))
     socket.once('error', reject)
-    createInterface({ input: socket }).once('line', (reply) => {
+    const replies = createInterface({ input: socket })
+    // It tells the socket's error a second time, and dies of it where nobody listens.
+    replies.on('error', reject)
+    replies.once('line', (reply) => {
       socket.end()
       resolve(JSON.parse(reply))
     })
