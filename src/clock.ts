@@ -11,6 +11,7 @@ export interface Clock {
   clearTimeout(timer: unknown): void
 }
 
+/** The machine's own clock and timers. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimeout: (fn, ms) => setTimer(fn, ms),

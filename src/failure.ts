@@ -29,6 +29,7 @@ export class Failure extends Error {
   }
 }
 
+/** Narrows to a Failure; with a kind, to one of that kind. */
 export const isFailure = (error: unknown, kind?: FailureKind): error is Failure =>
   error instanceof Failure && (kind === undefined || error.kind === kind)
 

@@ -17,6 +17,7 @@ export type SkipReason =
   | 'no supervised token'
   | 'too long'
 
+/** A row that can be used, in arrays of its caller's own. */
 export interface Sample {
   /** [tokens]; each in [0, 2^31). */
   readonly ids: Int32Array<ArrayBuffer>
@@ -24,6 +25,7 @@ export interface Sample {
   readonly mask: Uint8Array<ArrayBuffer> | null
 }
 
+/** A row that cannot, and the first thing that is wrong with it. */
 export interface Unusable {
   readonly unusable: SkipReason
 }

@@ -1,6 +1,7 @@
 /** Groups rows into batches under a budget. Pure; knows lengths, never tokens. */
 import { seededRandom } from '../clock.ts'
 
+/** What a plan follows from, beside the rows' lengths. */
 export interface PlanOptions {
   /** Padded tokens a batch: its rows times its longest. A row longer than this is a batch alone. */
   readonly tokenBudget: number
@@ -14,6 +15,7 @@ export interface PlanOptions {
   readonly limit: number | null
 }
 
+/** Which rows are computed together: batches by their index, from 0, in the order they are run. */
 export interface Plan {
   readonly batches: number
   /** Rows in all batches. */

@@ -15,6 +15,7 @@ const headerBytes = magic.length + 8
 const fingerprintBytes = 32
 const hashBytes = 16
 
+/** Row → the 16 bytes of its content hash, for the rows that were read so far. */
 export class RowHashes {
   readonly rows: number
   /** Fingerprint, known bits and hashes, as in the file. */

@@ -40,6 +40,7 @@ interface Located {
   readonly firstRow: number
 }
 
+/** A tokenized dataset, open: `openDataset` makes one. Rows are counted from 0 over all shards. */
 export class Dataset {
   readonly rows: number
   readonly entry: string

@@ -9,6 +9,7 @@ import { readStream } from './messages.ts'
 import { findRegions } from './regions.ts'
 import { Dataset, type DatasetFile, type Shard } from './rows.ts'
 
+/** What to open of a dataset, and in how much memory. */
 export interface OpenOptions {
   /** Which dataset of a DatasetDict. */
   readonly split?: string | null

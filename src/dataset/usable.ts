@@ -1,6 +1,7 @@
 /** Whether a sample is fit for a target model. What is wrong with the row itself comes before. */
 import type { Sample, SkipReason, Unusable } from './open-batch.ts'
 
+/** What a target model takes. */
 export interface Limits {
   /** Token ids of the target are below it. */
   readonly vocab: number

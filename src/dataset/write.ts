@@ -9,12 +9,14 @@ import { AsyncByteQueue, RecordBatchStreamWriter } from 'apache-arrow'
 import { Failure } from '../failure.ts'
 import { BatchBuilder, datasetSchema, features } from './batch-builder.ts'
 
+/** One sample to write. */
 export interface DatasetRow {
   readonly inputIds: Int32Array
   /** As long as `inputIds`: 1 where the token is trained on, else 0. */
   readonly lossMask: Uint8Array
 }
 
+/** What to write, and how it is cut: the same options give the same files. */
 export interface WriteDatasetOptions {
   /** A row is copied before the next is asked for, so the arrays may be reused. */
   readonly rows: Iterable<DatasetRow>
@@ -27,6 +29,7 @@ export interface WriteDatasetOptions {
   readonly description?: string
 }
 
+/** What was written, over all shards. */
 export interface WrittenDataset {
   readonly rows: number
   readonly tokens: number

@@ -45,6 +45,7 @@ interface Output {
   readonly value: Value
 }
 
+/** An ONNX graph under construction. Its names are unique: a taken one is a Failure `invalid`. */
 export class Graph {
   readonly inputs: Value[] = []
   readonly initializers: Initializer[] = []

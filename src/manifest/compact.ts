@@ -9,6 +9,7 @@ import { inParallel } from './read.ts'
 import { type ListedSnapshot, type Listing, type Replayed, replay } from './replay.ts'
 import { encodeManifest } from './segment.ts'
 
+/** What a compaction did: the snapshot it wrote, how many files it removed. */
 export interface Compacted {
   /** Undefined where all that is there was in a snapshot already. */
   readonly snapshot: string | undefined

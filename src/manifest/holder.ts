@@ -19,7 +19,9 @@ const holderSchema = z.object({
   at: z.number(),
 })
 
+/** Who holds a run, as the lock in the store names it. */
 export type Holder = z.output<typeof holderSchema>
+/** A holder that has not beaten yet. */
 export type LockIdentity = Omit<Holder, 'at'>
 
 /** This process, as the lock names it. */

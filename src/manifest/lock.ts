@@ -14,6 +14,7 @@ import {
   parseHolder,
 } from './holder.ts'
 
+/** How a lock is taken; what it must be told of store, machine and time. */
 export interface LockOptions {
   readonly clock: Clock
   /** A holder whose beat is older is given up. */
@@ -31,12 +32,14 @@ export interface LockOptions {
   readonly signal?: AbortSignal
 }
 
+/** Another holder that is being watched: it lives if it beats. */
 export interface LockWait {
   readonly holder: Holder
   /** Until the holder is given up, if it does not move. */
   readonly leftMs: number
 }
 
+/** The run's lock, held. */
 export interface ManifestLock {
   readonly beatMs: number
   /**

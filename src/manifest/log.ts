@@ -16,6 +16,7 @@ import { type Replayed, replay } from './replay.ts'
 import { encodeManifest } from './segment.ts'
 import { EntryTable } from './table.ts'
 
+/** The manifest, open for one start: read by `replay`, written under this start's name alone. */
 export interface Manifest {
   /** The union of all that was read and appended. */
   readonly table: EntryTable
@@ -44,6 +45,7 @@ export interface Manifest {
   compact(options: { readonly graceMs: number }): Promise<Compacted>
 }
 
+/** Who writes; time and chance are for compaction. */
 export interface ManifestOptions {
   /** From `newWriterId`, for this start alone. */
   readonly writer: string

@@ -10,6 +10,9 @@ const blockBits = 16
 const blockRows = 1 << blockBits
 const rowMask = blockRows - 1
 
+/**
+ * Entries by content hash, one each: of two for one hash, the one that `compareEntries` prefers.
+ */
 export class EntryTable {
   readonly #blocks: Block[] = []
   readonly #texts = new Texts()

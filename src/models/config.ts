@@ -12,6 +12,7 @@ const families = {
   Qwen3ForCausalLM: 'qwen3',
 } as const
 
+/** What a target is at heart; each has a decoder layer of its own. */
 export type Family = (typeof families)[keyof typeof families]
 type Architecture = keyof typeof families
 
@@ -27,6 +28,7 @@ export interface Llama3Scaling {
   readonly originalMaxPositions: number
 }
 
+/** A target's shape, in one spelling whatever transformers wrote it; `rope.theta` is the base. */
 export interface TargetConfig {
   readonly architecture: string
   readonly family: Family

@@ -15,6 +15,7 @@ import type { Target } from './target.ts'
 /** What hidden states are stored as; the 16-bit ones leave the graph as their bits, in U16. */
 export type StoredDType = 'bf16' | 'f16' | 'f32'
 
+/** Which hidden states leave the graph, and as what. */
 export interface Captures {
   /** Ids of decoder layers, from 0; in the order stored. */
   readonly layers: readonly number[]

@@ -7,6 +7,7 @@ import { type Random, seededRandom } from '../clock.ts'
 import { encodeSafetensors, type TensorToWrite } from '../safetensors/write.ts'
 import { float32ToBfloat16 } from '../tensor/bfloat16.ts'
 
+/** The shape of a target to make up, in the words of config.json. */
 export interface RandomTarget {
   readonly layers: number
   readonly hiddenSize: number

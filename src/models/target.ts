@@ -8,6 +8,7 @@ import { Failure } from '../failure.ts'
 import { type Family, parseTargetConfig, type TargetConfig } from './config.ts'
 import { openWeights, type Weights, type WeightsFile } from './weights.ts'
 
+/** A checkpoint, opened: its headers are read, its weights stay on disk. */
 export interface Target {
   readonly dir: string
   readonly config: TargetConfig

@@ -9,6 +9,7 @@ import { explain, Failure } from '../failure.ts'
 import type { TensorInfo } from '../safetensors/header.ts'
 import { openSafetensors, type SafetensorsFile } from '../safetensors/read.ts'
 
+/** One of a checkpoint's safetensors files. */
 export interface WeightsFile extends SafetensorsFile {
   /** Its name in the checkpoint directory; `path` is where it really lies, symlinks followed. */
   readonly name: string
@@ -18,6 +19,7 @@ interface Weight extends TensorInfo {
   readonly file: WeightsFile
 }
 
+/** Where each tensor of a checkpoint lies. */
 export interface Weights {
   readonly dir: string
   readonly files: readonly WeightsFile[]

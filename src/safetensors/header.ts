@@ -19,6 +19,7 @@ export interface TensorInfo {
   readonly end: number
 }
 
+/** What a file says of itself, checked against its length. */
 export interface SafetensorsHeader {
   /** Empty where the file has none. */
   readonly metadata: ReadonlyMap<string, string>

@@ -12,6 +12,7 @@ import { Failure, isFailure } from '../failure.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import { headerEnd, parseHeader, prefixBytes, type SafetensorsHeader } from './header.ts'
 
+/** A whole file in memory; its tensors are views on it. */
 export interface Safetensors {
   readonly metadata: ReadonlyMap<string, string>
   readonly tensors: ReadonlyMap<string, Tensor>

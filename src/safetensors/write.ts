@@ -8,6 +8,7 @@ import { Failure } from '../failure.ts'
 import { type DType, dtypeBits } from '../tensor/dtype.ts'
 import { maxHeaderBytes, prefixBytes } from './header.ts'
 
+/** One tensor of a file to be. */
 export interface TensorToWrite {
   readonly name: string
   readonly dtype: DType

@@ -12,6 +12,7 @@ const closed = 2
 /** A deadline is missed by no more than this, and a thread that leaves is seen that soon. */
 const pollMs = 5
 
+/** The word that a thread and its supervisor share, and what each may do with it. */
 export class Gate {
   readonly #word: Int32Array<SharedArrayBuffer>
   #turn: Promise<unknown> = Promise.resolve()

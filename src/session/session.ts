@@ -13,6 +13,7 @@ export type Feed =
   | { readonly dtype: 'F32'; readonly shape: readonly number[]; readonly data: Float32Array }
   | { readonly dtype: 'U16'; readonly shape: readonly number[]; readonly data: Uint16Array }
 
+/** Where a model runs, on how many threads, and who may end it. */
 export interface SessionOptions {
   /** `cpu`, `cuda` or `cuda:N`. */
   readonly device: string
@@ -22,6 +23,7 @@ export interface SessionOptions {
   readonly gate?: Gate
 }
 
+/** A model, loaded on its device. */
 export interface Session {
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]

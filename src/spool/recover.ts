@@ -8,6 +8,7 @@ import type { Spool } from './spool.ts'
 const readers = 4
 const readBytes = 1 << 20
 
+/** What was found in the spool, and what became of it. */
 export interface Recovered {
   /** Proved by length and checksum. */
   readonly good: readonly SpooledSample[]
@@ -19,6 +20,7 @@ export interface Recovered {
   readonly foreign: readonly string[]
 }
 
+/** How far a recovery is; `bytes` are those read and checked. */
 export interface RecoverProgress {
   readonly checked: number
   readonly files: number

@@ -20,6 +20,7 @@ export interface FinishedSample extends SpooledSample {
   readonly parts: readonly Uint8Array[]
 }
 
+/** All names in the spool's folder, by what they are. */
 export interface SpoolListing {
   readonly samples: readonly SpooledSample[]
   /** Written by a start that ended in mid-file, or being written now. */
@@ -28,6 +29,7 @@ export interface SpoolListing {
   readonly foreign: readonly string[]
 }
 
+/** A spool's folder, open. Any number of threads and processes may open the same one. */
 export interface Spool {
   readonly dir: string
   /**

@@ -10,8 +10,10 @@ import type { Acknowledgement, Body, ObjectStore } from './store.ts'
 
 const CHUNK_BYTES = 64 << 20
 
+/** What proved that the store holds what was sent. */
 export type Rung = 'checksum' | 'etag' | 'read-back'
 
+/** What was sent: `crc32` and `size` (bytes) of the whole body. */
 export interface Sent {
   readonly crc32: number
   readonly size: number

@@ -21,6 +21,10 @@ interface Kept {
   readonly info: ObjectInfo
 }
 
+/**
+ * Objects in this process's memory, lost with it. `pageKeys`: keys a page of a listing, 1000 unless
+ * given.
+ */
 export class MemoryStore implements ObjectStore {
   readonly url = 'memory:'
   readonly #objects = new Map<string, Kept>()

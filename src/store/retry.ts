@@ -11,6 +11,7 @@ import { Throttled } from './throttled.ts'
 const FIRST_MS = 100
 const CAP_MS = 5_000
 
+/** How often and how long a request is tried. */
 export interface RetryOptions {
   /** Tries of one request, the first among them. */
   readonly attempts: number
@@ -22,6 +23,7 @@ export interface RetryOptions {
   readonly onRetry?: (retry: Retry) => void
 }
 
+/** A request that failed and is about to be tried again. */
 export interface Retry {
   readonly failure: Failure
   /** The try that failed: 1, 2, … */

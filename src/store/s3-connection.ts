@@ -10,6 +10,7 @@ import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
 import { meaningOf, s3Failure } from './s3-errors.ts'
 
+/** How an S3-compatible store is spoken to; all of it may be left out for Amazon's own. */
 export interface S3Options {
   /** `https://…`; absent: Amazon's own. */
   readonly endpoint?: string
@@ -24,6 +25,7 @@ export interface S3Options {
   readonly timeouts?: Partial<S3Timeouts>
 }
 
+/** When an attempt is given up, to be tried again. */
 export interface S3Timeouts {
   readonly connectMs: number
   /** No byte moves on a connection for so long. */

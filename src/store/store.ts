@@ -3,12 +3,14 @@
 /** Bytes that can be sent again: never a one-shot stream, which no client could retry. */
 export type Body = Uint8Array | FileBody
 
+/** A stretch of a file: `length` bytes from `offset`. It must not change while it is sent. */
 export interface FileBody {
   readonly path: string
   readonly offset: number
   readonly length: number
 }
 
+/** What a store says of an object without giving it; `size` in bytes. */
 export interface ObjectInfo {
   readonly key: string
   readonly size: number
@@ -20,6 +22,7 @@ export interface ObjectInfo {
   readonly crc32?: number
 }
 
+/** What goes with a put. */
 export interface PutOptions {
   /** CRC-32 of the body, where the caller has it: sent along, so that the store checks it. */
   readonly crc32?: number
@@ -32,6 +35,7 @@ export interface Acknowledgement {
   readonly crc32?: number
 }
 
+/** A part that was taken: its number, from 1, and its size in bytes. */
 export interface PartRef {
   readonly number: number
   readonly etag: string

@@ -30,6 +30,7 @@ export const dtypeBits = {
   U64: 64,
 } as const
 
+/** An element type, as safetensors spells it. */
 export type DType = keyof typeof dtypeBits
 
 export const isDType = (name: string): name is DType => Object.hasOwn(dtypeBits, name)

@@ -5,6 +5,7 @@ import { bfloat16ToFloat32 } from './bfloat16.ts'
 import { type DType, dtypeBits } from './dtype.ts'
 import { float16ToFloat32 } from './float16.ts'
 
+/** A tensor as safetensors holds one. */
 export interface Tensor {
   readonly name: string
   readonly dtype: DType
