@@ -1,12 +1,11 @@
 import { Failure } from '../../src/failure.ts'
+import type { StoredDType } from '../../src/models/hidden-states.ts'
 
 /**
  * One captured layer of a padded batch, as the model gave it: [rows, width, hidden], row-major;
  * 16-bit patterns for bf16 and f16, else f32.
  */
 export type Capture = Uint16Array | Float32Array
-
-export type StoredDType = 'bf16' | 'f16' | 'f32'
 
 export interface CaptureShape {
   readonly rows: number

@@ -1,7 +1,8 @@
 import type { Batch, BatchRow, QuarantinedSample, SampleRef } from '../../protocol/sample.ts'
+import type { StoredDType } from '../../src/models/hidden-states.ts'
 import { probe } from '../../src/probe.ts'
 import { crc32OfParts, encodeSafetensors } from '../../src/safetensors/write.ts'
-import { type Capture, joinLayers, nonFinite, requireWhole, type StoredDType } from './capture.ts'
+import { type Capture, joinLayers, nonFinite, requireWhole } from './capture.ts'
 import type { Extracted } from './machine.ts'
 
 /** A padded batch for the model: token ids [rows, width], row-major, padded on the right with 0. */
