@@ -7,6 +7,12 @@ export interface Leased<T> {
   readonly holder: string
 }
 
+/**
+ * Ids of different generations of an actor never meet: a holder may tell the new one what became of a
+ * lease of the old one.
+ */
+export const firstIdOf = (generation: number): number => generation * 2 ** 32 + 1
+
 interface Waiter<T> {
   readonly holder: string
   readonly settle: (lease: Leased<T> | undefined) => void
@@ -22,9 +28,10 @@ export class LeaseBook<T> {
   #head = 0
   readonly #leases = new Map<number, Leased<T>>()
   readonly #waiters: Waiter<T>[] = []
-  #nextId = 1
+  #nextId: number
 
-  constructor(clock: Clock = systemClock) {
+  constructor(firstId: number, clock: Clock = systemClock) {
+    this.#nextId = firstId
     this.#clock = clock
   }
 

@@ -22,8 +22,6 @@ export interface Amount {
 /** What became of all that was spooled, once nothing is under way. */
 export interface Settled {
   readonly kind: 'settled' | 'later'
-  /** Must be computed again. */
-  readonly redo: readonly SampleHash[]
   /** In the manifest, from whichever start. */
   readonly quarantined: readonly SampleHash[]
   readonly failed: readonly SampleHash[]

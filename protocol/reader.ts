@@ -15,6 +15,8 @@ export interface ReaderStatus {
   /** Rows looked at so far, of which the manifest already had `found`. */
   readonly examined: number
   readonly found: number
+  /** Rows that need not be computed, are no use, or whose batch is done. */
+  readonly rowsDone: number
   /** Planned tokens, and those of rows that need not be computed or whose batch is done. */
   readonly tokens: number
   readonly tokensDone: number

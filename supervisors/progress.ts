@@ -1,7 +1,6 @@
 import { count, eta, perSecond } from '../actors/console/text.ts'
 import type { RunStatus } from '../protocol/console.ts'
 import { formatBytes } from '../src/config/sizes.ts'
-import { rowsDone } from './status.ts'
 
 /** The lines that show how far a run is; pure, for a terminal of so many columns. */
 
@@ -11,12 +10,11 @@ export function progressLines(status: RunStatus, columns: number): string[] {
   const { reader, ledger, speed } = status
   if (!reader || !ledger) return [cut(`${status.state}…`, columns)]
   const { extracted, uploaded } = speed
-  const done = rowsDone(reader, ledger)
   const paused = status.state === 'paused' ? '  paused' : ''
   const full = ledger.spool.full ? '  waits: the spool is full' : ''
   const lines = [
     `replay   ${bar(reader.examined, reader.rows)} ${count(reader.found)} of ${count(reader.examined)} rows were there`,
-    `extract  ${bar(done, reader.rows)} ${perSecond(extracted.samplesPerSecond)} samples/s, ${perSecond(extracted.tokensPerSecond)} tokens/s, ETA ${eta(speed.etaSeconds)}${paused}${full}`,
+    `extract  ${bar(reader.rowsDone, reader.rows)} ${perSecond(extracted.samplesPerSecond)} samples/s, ${perSecond(extracted.tokensPerSecond)} tokens/s, ETA ${eta(speed.etaSeconds)}${paused}${full}`,
     `upload   ${bar(ledger.stored.samples, ledger.spooled.samples)} ${perSecond(uploaded.samplesPerSecond)} samples/s, ${formatBytes(uploaded.bytesPerSecond)}/s, ${count(ledger.spool.files)} in the spool`,
   ]
   return lines.map((line) => cut(line, columns))
@@ -25,7 +23,7 @@ export function progressLines(status: RunStatus, columns: number): string[] {
 function bar(done: number, all: number): string {
   const share = all === 0 ? 1 : Math.min(1, done / all)
   const filled = Math.floor(share * barColumns)
-  const percent = `${Math.floor(share * 100)}%`.padStart(4)
+  const percent = `${Math.floor(share * 100)}%`.padStart(5)
   return `${'█'.repeat(filled)}${'░'.repeat(barColumns - filled)}${percent}`
 }
 

@@ -19,7 +19,7 @@ import { type Prepared, prepare } from './preflight.ts'
 import { root } from './root.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
-import { Speeds } from './status.ts'
+import { Counted, Speeds } from './status.ts'
 
 /** One run of the main job in this process: from its preflight to its exit code. */
 
@@ -38,6 +38,8 @@ export class RunProcess implements RootControl {
   readonly #log: Log
   readonly #life = createActor(runMachine).start()
   readonly #speeds = new Speeds()
+  readonly #spooled = new Counted()
+  readonly #stored = new Counted()
   readonly #startedAt = new Date()
   #runId = ''
   #tree: Tree | undefined
@@ -58,7 +60,7 @@ export class RunProcess implements RootControl {
     const { value } = this.#life.getSnapshot()
     return {
       run: this.#runId,
-      state: typeof value === 'string' ? value : Object.values(value).join(' '),
+      state: typeof value === 'string' ? value : value.running === 'paused' ? 'paused' : 'running',
       pid: process.pid,
       store,
       work,
@@ -176,7 +178,7 @@ export class RunProcess implements RootControl {
     if (this.#polling) return
     this.#polling = true
     try {
-      this.#ledger = await tree.client('ledger', ledgerContract).ask.status()
+      this.#ledger = this.#counted(await tree.client('ledger', ledgerContract).ask.status())
       this.#reader = await tree.client('reader', readerContract).ask.status()
       this.#judge(this.#reader, this.#ledger)
     } catch (error) {
@@ -185,6 +187,12 @@ export class RunProcess implements RootControl {
     } finally {
       this.#polling = false
     }
+  }
+
+  #counted(ledger: LedgerStatus): LedgerStatus {
+    this.#spooled.note(ledger.spooled)
+    this.#stored.note(ledger.stored)
+    return { ...ledger, spooled: this.#spooled.all, stored: this.#stored.all }
   }
 
   #judge(reader: ReaderStatus, ledger: LedgerStatus): void {

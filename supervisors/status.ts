@@ -1,16 +1,34 @@
 import type { Speed } from '../protocol/console.ts'
-import type { LedgerStatus } from '../protocol/ledger.ts'
+import type { Amount, LedgerStatus } from '../protocol/ledger.ts'
 import type { ReaderStatus } from '../protocol/reader.ts'
 import { Rate } from './rate.ts'
 
 /** How far a run is, and how fast. */
 
-/** Rows that have come to their end, or at least into the spool. */
-export function rowsDone(reader: ReaderStatus, ledger: LedgerStatus): number {
-  const skipped = Object.values(reader.skipped).reduce((sum, count) => sum + count, 0)
-  const done = reader.found + reader.repeated + skipped + ledger.spooled.samples
-  return Math.min(done, reader.rows)
+/**
+ * What the ledger counted, over all its starts in this process: one that starts anew counts from 0.
+ */
+export class Counted {
+  #before: Amount = nothing
+  #last: Amount = nothing
+
+  note(amount: Amount): void {
+    if (amount.samples < this.#last.samples) this.#before = sum(this.#before, this.#last)
+    this.#last = amount
+  }
+
+  get all(): Amount {
+    return sum(this.#before, this.#last)
+  }
 }
+
+const nothing: Amount = { samples: 0, bytes: 0, tokens: 0 }
+
+const sum = (a: Amount, b: Amount): Amount => ({
+  samples: a.samples + b.samples,
+  bytes: a.bytes + b.bytes,
+  tokens: a.tokens + b.tokens,
+})
 
 /** Speeds over the last half minute. */
 export class Speeds {

@@ -37,6 +37,7 @@ export class Terminal {
     this.#write(`${this.#erased()}${this.#log.read()}`)
     this.#drawn = 0
     this.#prompt?.close()
+    this.#log.close()
   }
 
   #openPrompt(): Interface {
@@ -88,7 +89,8 @@ class LogTail {
   #rest = ''
   readonly #format = prettyFactory({
     colorize: true,
-    ignore: 'pid,hostname',
+    ignore: 'pid,hostname,actor',
+    messageFormat: '{actor}: {msg}',
     translateTime: 'SYS:HH:MM:ss',
     singleLine: true,
   })

@@ -49,7 +49,8 @@ export async function extract(batch: Batch, tools: ExtractTools): Promise<Extrac
   return { batch: batch.id, spooled, quarantined }
 }
 
-function padded(batch: Batch): ModelInput {
+/** As the model takes a batch. */
+export function padded(batch: Batch): ModelInput {
   const rows = batch.rows.length
   const width = Math.max(...batch.rows.map((row) => row.tokens))
   const ids = new BigInt64Array(rows * width)

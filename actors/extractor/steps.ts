@@ -82,6 +82,7 @@ export function stepsOf(parts: StepParts) {
     compute: async (batch: Batch): Promise<Extracted> => {
       current = batch.id
       claims.claim(batch.id, { by: id, rows: batch.rows.length })
+      probe('extractor.claimed')
       return await extract(batch, tools)
     },
     tell: async ({ batch, spooled, quarantined }: Extracted): Promise<void> => {

@@ -1,4 +1,4 @@
-import { LeaseBook } from '../../protocol/lease-book.ts'
+import { firstIdOf, LeaseBook } from '../../protocol/lease-book.ts'
 import type { LedgerStatus, NextLease, Settled } from '../../protocol/ledger.ts'
 import type { QuarantinedSample, SampleHash, SampleRef } from '../../protocol/sample.ts'
 import { type Clock, sleep } from '../../src/clock.ts'
@@ -15,6 +15,8 @@ import type { Room } from './room.ts'
 const askMs = 5000
 
 export interface LedgerParts {
+  /** Of this start: leases of an earlier one must never be taken for its own. */
+  readonly generation: number
   readonly table: EntryTable
   readonly spool: Spool
   readonly room: Room
@@ -33,7 +35,6 @@ export class Ledger {
   /** Every sample between its spooling and its commit. */
   readonly #pending = new Map<SampleHash, SampleRef>()
   readonly #failed = new Map<SampleHash, string>()
-  readonly #redo = new Set<SampleHash>()
   readonly #quarantined = new Set<SampleHash>()
   #full: string | null = null
   readonly #spooled = { samples: 0, bytes: 0, tokens: 0 }
@@ -42,7 +43,7 @@ export class Ledger {
 
   constructor(parts: LedgerParts) {
     this.#parts = parts
-    this.#uploads = new LeaseBook(parts.clock)
+    this.#uploads = new LeaseBook(firstIdOf(parts.generation), parts.clock)
   }
 
   /** What a crash left in the spool: committed long ago, or still to be sent. */
@@ -76,6 +77,8 @@ export class Ledger {
       if (this.#full === null)
         this.#parts.log.warn({ why }, 'extraction waits for room in the spool')
       this.#full = why
+      // What is stored already lies in the spool until its commit: no use to wait for the clock.
+      this.#parts.committer.hurry()
       if (this.#parts.clock.now() >= until) return false
       await sleep(100, this.#parts.clock)
     }
@@ -139,7 +142,6 @@ export class Ledger {
     if (!sample) return
     this.#parts.log.warn({ hash: sample.hash, reason }, 'torn file removed; its batch runs again')
     await this.#remove(sample)
-    this.#redo.add(sample.hash)
     this.#pending.delete(sample.hash)
   }
 
@@ -166,19 +168,17 @@ export class Ledger {
     this.#lastStoreSuccess = this.#parts.clock.now()
   }
 
-  /** Waits a while until nothing is under way; then hands over what must be computed again. */
+  /** Waits a while until nothing is under way; then tells what did not end in the store. */
   async settled(): Promise<Settled> {
     const { clock, committer, table } = this.#parts
     const until = clock.now() + askMs
     while (this.busy) {
-      if (clock.now() >= until) return { kind: 'later', redo: [], quarantined: [], failed: [] }
+      if (clock.now() >= until) return { kind: 'later', quarantined: [], failed: [] }
       if (this.#uploads.waiting + this.#uploads.leased === 0) committer.hurry()
       await sleep(20, clock)
     }
-    const redo = [...this.#redo]
-    this.#redo.clear()
     const failed = [...this.#failed.keys()]
-    return { kind: 'settled', redo, failed, quarantined: quarantinedHashes(table) }
+    return { kind: 'settled', failed, quarantined: quarantinedHashes(table) }
   }
 
   /** How long the store has given no sign. */

@@ -25,6 +25,7 @@ export interface OpenedLedger {
 }
 
 export interface OpenParts {
+  readonly generation: number
   readonly store: ObjectStore
   readonly log: Log
   readonly clock?: Clock
@@ -53,7 +54,15 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     failed: parts.fatal,
   })
   const room = new Room(input.spool)
-  const ledger = new Ledger({ table, spool, room, committer, clock, log })
+  const ledger = new Ledger({
+    generation: parts.generation,
+    table,
+    spool,
+    room,
+    committer,
+    clock,
+    log,
+  })
   const found = await recoverSpool(spool)
   for (const sample of found.good) await ledger.recovered(sample)
   if (found.good.length + found.torn.length + found.temps.length > 0) {

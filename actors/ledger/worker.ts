@@ -1,4 +1,5 @@
 import { createActor } from 'xstate'
+import { firstIdOf } from '../../protocol/lease-book.ts'
 import { ledgerContract } from '../../protocol/ledger.ts'
 import { actor } from '../../protocol/lifecycle.ts'
 import { patientStore } from '../../src/store/patient.ts'
@@ -10,7 +11,7 @@ import { openLedger } from './open.ts'
 const self = actor<LedgerInput>()
 const { input, log } = self
 const life = createActor(ledgerMachine).start()
-const permits = new Permits(input.maxParallel)
+const permits = new Permits(input.maxParallel, { firstId: firstIdOf(self.generation) })
 /** How long a question for a permit waits. */
 const permitMs = 10_000
 
@@ -20,6 +21,7 @@ const store = patientStore(input.store, {
   log,
 })
 const { ledger, committer } = await openLedger(input, {
+  generation: self.generation,
   store,
   log,
   replayed: () => life.send({ type: 'replayed' }),

@@ -48,8 +48,7 @@ export class PlannedBatches {
   constructor(parts: PlannedParts, known: Uint8Array) {
     this.#parts = parts
     this.#owners = new Owners(parts.plan.rowsPlanned)
-    this.#known = new Owners(known.length / 16)
-    for (let at = 0; at < known.length; at += 16) this.#known.claim(known.subarray(at, at + 16), 0)
+    this.#known = ownersOf(known)
     for (const row of parts.plan.unplanned) {
       this.#skip(skipByLength(parts.lengths[row], parts.limits.maxTokens) ?? 'empty')
     }
@@ -77,6 +76,27 @@ export class PlannedBatches {
       const batch = holds ? this.#read(index, isWanted, null) : null
       if (batch) yield batch
     }
+  }
+
+  /**
+   * Samples of this dataset that nobody accounts for.
+   *
+   * @param known   16 bytes for each sample that is committed, quarantined or spooled
+   * @param failed  those that the store would not take
+   */
+  missing(known: Uint8Array, failed: readonly SampleHash[]): Set<SampleHash> {
+    const accounted = ownersOf(known)
+    for (const hash of failed) accounted.claim(Buffer.from(hash, 'hex'), 0)
+    const { hashes, plan } = this.#parts
+    const missing = new Set<SampleHash>()
+    for (let index = 0; index < this.planned; index++) {
+      for (const row of plan.rows(index)) {
+        const hash = hashes.get(row)
+        if (!hash || accounted.has(hash) || !this.#owners.has(hash)) continue
+        missing.add(Buffer.from(hash).toString('hex'))
+      }
+    }
+    return missing
   }
 
   /** How the distinct samples of this dataset ended, when all have. */
@@ -143,6 +163,12 @@ export class PlannedBatches {
     this.examined.tokens += plannedTokens
     this.examined.skipped.set(reason, (this.examined.skipped.get(reason) ?? 0) + 1)
   }
+}
+
+function ownersOf(hashes: Uint8Array): Owners {
+  const owners = new Owners(hashes.length / 16)
+  for (let at = 0; at < hashes.length; at += 16) owners.claim(hashes.subarray(at, at + 16), 0)
+  return owners
 }
 
 function joined(samples: readonly Sample[]): Int32Array<ArrayBuffer> {

@@ -22,6 +22,7 @@ export interface ReaderParts {
   readonly log: Log
   /** What the reader asks of the ledger. */
   readonly settled: () => Promise<Settled>
+  readonly known: () => Promise<Uint8Array>
   readonly quarantined: (samples: readonly QuarantinedSample[]) => Promise<void>
 }
 
@@ -33,6 +34,7 @@ export class Reader {
   readonly #ready: Batch[] = []
   readonly #leases = new Map<string, Batch & { readonly holder: string }>()
   #reading: Promise<void> | undefined
+  #settling: Promise<void> | undefined
   #state: 'reading' | 'paused' | 'draining' | 'finished' = 'reading'
 
   #outcome: RowOutcome | null = null
@@ -54,7 +56,7 @@ export class Reader {
       if (batch) return { kind: 'batch', batch: this.#lease(batch, holder) }
       // Batches under way may come back; until then nothing is finished.
       if (this.#leases.size > 0) await sleep(20, this.#parts.clock)
-      else await this.#settle()
+      else await this.#settleOnce()
     }
     return { kind: 'later' }
   }
@@ -96,7 +98,7 @@ export class Reader {
       rows,
       tokens,
       examined: examined.rows,
-      tokensDone: examined.tokens - this.#tokensOpen(),
+      ...this.#doneSoFar(),
       found: examined.found,
       repeated: examined.repeated,
       skipped: Object.fromEntries(examined.skipped),
@@ -106,11 +108,16 @@ export class Reader {
     }
   }
 
-  /** Of batches that were read and are not done. */
-  #tokensOpen(): number {
-    let tokens = 0
-    for (const batch of [...this.#ready, ...this.#leases.values()]) tokens += batch.tokenIds.length
-    return tokens
+  /** What was examined, less the batches that were read and are not done. */
+  #doneSoFar(): { readonly rowsDone: number; readonly tokensDone: number } {
+    const { examined } = this.#parts.batches
+    let rowsDone = examined.rows
+    let tokensDone = examined.tokens
+    for (const batch of [...this.#ready, ...this.#leases.values()]) {
+      rowsDone -= batch.rows.length
+      tokensDone -= batch.tokenIds.length
+    }
+    return { rowsDone, tokensDone }
   }
 
   #lease(batch: Batch, holder: string): Batch {
@@ -162,16 +169,30 @@ export class Reader {
     }
   }
 
-  /** Everything was handed out and done: finished, unless the ledger misses something. */
+  #settleOnce(): Promise<void> {
+    this.#settling ??= this.#settle().finally(() => {
+      this.#settling = undefined
+    })
+    return this.#settling
+  }
+
+  /**
+   * Everything was handed out and done. It is finished when every sample is accounted for; what is
+   * not (a spooled file that was torn) is computed again.
+   */
   async #settle(): Promise<void> {
-    const { batches, settled } = this.#parts
-    const { kind, redo, quarantined, failed } = await settled()
-    if (redo.length > 0) {
-      this.#parts.log.warn({ samples: redo.length }, 'some samples must be computed again')
-      this.#ready.push(...batches.again(new Set(redo)))
-    } else if (kind === 'settled' && this.#ready.length === 0 && this.#leases.size === 0) {
-      this.#outcome = batches.outcome({ quarantined, failed })
-      this.#state = 'finished'
+    const { batches, known, log, settled } = this.#parts
+    const { kind, quarantined, failed } = await settled()
+    const allDone =
+      this.#next >= batches.planned && this.#ready.length === 0 && this.#leases.size === 0
+    if (kind !== 'settled' || !allDone) return
+    const missing = batches.missing(await known(), failed)
+    if (missing.size > 0) {
+      log.warn({ samples: missing.size }, 'some samples must be computed again')
+      this.#ready.push(...batches.again(missing))
+      return
     }
+    this.#outcome = batches.outcome({ quarantined, failed })
+    this.#state = 'finished'
   }
 }

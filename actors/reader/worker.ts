@@ -25,6 +25,7 @@ const reader = new Reader({
   claims: openClaims(input.work),
   clock: systemClock,
   log,
+  known: () => ledger.again((ask) => ask.known()),
   settled: () => ledger.again((ask) => ask.settled()),
   quarantined: (samples) => ledger.again((ask) => ask.quarantined(samples)),
 })

@@ -3,6 +3,11 @@ import { type Clock, systemClock } from '../clock.ts'
 /** What a transfer is for; `manifest` has a few permits kept for it. */
 export type TransferKind = 'sample' | 'manifest'
 
+interface PermitOptions {
+  readonly firstId?: number
+  readonly clock?: Clock
+}
+
 interface Waiter {
   readonly asker: string
   readonly kind: TransferKind
@@ -16,16 +21,17 @@ interface Waiter {
  */
 export class Permits {
   #max: number
-  #nextId = 1
+  #nextId: number
   #peak = 0
   #samples = 0
   readonly #open = new Map<number, { readonly asker: string; readonly kind: TransferKind }>()
   #waiters: Waiter[] = []
-
   readonly #clock: Clock
 
-  constructor(max: number, clock: Clock = systemClock) {
+  /** @param firstId  of the ids given out: where several of these follow each other, they differ */
+  constructor(max: number, { firstId = 1, clock = systemClock }: PermitOptions = {}) {
     this.#max = max
+    this.#nextId = firstId
     this.#clock = clock
   }
 
