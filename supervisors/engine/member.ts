@@ -1,6 +1,6 @@
 import { createActor, waitFor } from 'xstate'
 import type { ChildSpec, Death, SupervisorSpec } from '../../protocol/child.ts'
-import type { PulseReading } from '../../protocol/pulse.ts'
+import type { ActorStatus } from '../../protocol/console.ts'
 import type { Clock, Random } from '../../src/clock.ts'
 import type { LogTarget } from '../../src/log.ts'
 import { Delays } from './backoff.ts'
@@ -39,23 +39,8 @@ export interface Body {
   status(): BodyStatus
 }
 
-export interface BodyStatus {
-  readonly busy: NonNullable<PulseReading['busy']> | null
-  /** What the actor says it is at; empty where it says nothing. */
-  readonly work: string
-  /** Null where there is no thread. */
-  readonly heartbeatAgeMs: number | null
-  readonly children: readonly StatusRow[]
-}
-
-export interface StatusRow extends BodyStatus {
-  readonly id: string
-  readonly state: ChildState
-  /** Milliseconds since the epoch: when it came to this state. */
-  readonly since: number
-  readonly restarts: number
-  readonly lastCause: string | null
-}
+/** What a body says of itself, in the status of its member. */
+export type BodyStatus = Pick<ActorStatus, 'busy' | 'work' | 'heartbeatAgeMs' | 'children'>
 
 export type ChildState =
   | 'due'
@@ -181,7 +166,7 @@ export class Member {
     return this.#restarting(this.#delays.next(ranMs))
   }
 
-  status(): StatusRow {
+  status(): ActorStatus {
     const { id, state } = this
     const own = { id, state, since: this.#since }
     const past = { restarts: this.#restarts, lastCause: this.#lastCause }

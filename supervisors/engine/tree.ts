@@ -1,4 +1,5 @@
 import type { Death, SupervisorSpec } from '../../protocol/child.ts'
+import type { ActorStatus } from '../../protocol/console.ts'
 import type { Contract } from '../../protocol/contract.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { Clock, Random } from '../../src/clock.ts'
@@ -6,7 +7,7 @@ import { Failure } from '../../src/failure.ts'
 import type { Log, LogTarget } from '../../src/log.ts'
 import { type Draining, drainInOrder } from './draining.ts'
 import { logEvent, type TreeEvent } from './events.ts'
-import type { ChildState, Engine, StatusRow } from './member.ts'
+import type { ChildState, Engine } from './member.ts'
 import { actorsOf, checkSpec } from './spec.ts'
 import { type Leaf, Supervisor } from './supervisor.ts'
 import { Wiring } from './wiring.ts'
@@ -43,7 +44,7 @@ export interface Tree {
   kill(id: string): Promise<void>
   /** Lets it finish what it holds, then starts it again; also one that had stopped. */
   restart(id: string): Promise<void>
-  status(): StatusRow
+  status(): ActorStatus
   /**
    * Drains from the source, then ends the threads in reverse. `hurry`, also of a later call, waits
    * for no drain any more. Settles when all are gone, those aside that are wedged.
@@ -101,7 +102,7 @@ class RunningTree implements Tree {
     await holder.restart(member)
   }
 
-  status(): StatusRow {
+  status(): ActorStatus {
     const own = { id: this.#id, state: this.#state, since: this.#since }
     return { ...own, restarts: 0, lastCause: null, ...this.#root.status() }
   }
