@@ -7,7 +7,7 @@ import { systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config/schema.ts'
 import { explain, Failure, isFailure } from '../src/failure.ts'
 import { type Log, openLog } from '../src/log.ts'
-import { openClaims } from '../src/spool/claims.ts'
+import { type Claims, openClaims } from '../src/spool/claims.ts'
 import { patientStore } from '../src/store/patient.ts'
 import { Permits } from '../src/store/permits.ts'
 import type { TreeEvent } from './engine/events.ts'
@@ -102,7 +102,9 @@ export class RunProcess implements RootControl {
    * @throws  Failure: what the preflight found; nothing was started then
    */
   async run(): Promise<RunResult> {
-    this.#blameBefore()
+    if (this.#blameBefore().storm()) {
+      return { code: exitCodes.gaveUp, failure: storm(), status: this.status() }
+    }
     const local = new Permits(this.#config.upload.maxParallel)
     let acquire = local.taker('supervisor', 'manifest')
     const place = { url: this.#config.store, s3: this.#config.s3 }
@@ -131,16 +133,17 @@ export class RunProcess implements RootControl {
   }
 
   /** Claims that the process before left: its death counts where someone saw it. */
-  #blameBefore(): void {
+  #blameBefore(): Claims {
     const claims = openClaims(this.#config.work)
     const before = deathBefore()
     const blamed = claims.chargeAll({ witnessed: before !== null })
-    if (blamed.length === 0) return
+    if (blamed.length === 0) return claims
     this.#log.warn(
       { batches: blamed, death: before ?? 'unseen' },
       'batches were under way at a death',
     )
     if (before !== null) tellLauncher({ blamed: 'batch' })
+    return claims
   }
 
   #plant(prepared: Prepared): Tree {
@@ -209,14 +212,7 @@ export class RunProcess implements RootControl {
   #happened(event: TreeEvent): void {
     if (event.kind === 'started' && event.child === 'reader') void this.#tellPaused()
     if (event.kind !== 'died' || !openClaims(this.#config.work).storm()) return
-    const failure = new Failure(
-      'unavailable',
-      'three different batches in a row ended their extractors',
-      {
-        remedy: 'Look at the device, its driver and its memory; then run again.',
-      },
-    )
-    this.#life.send({ type: 'gaveUp', failure })
+    this.#life.send({ type: 'gaveUp', failure: storm() })
   }
 
   /** A reader that has restarted does not know that it is paused. */
@@ -233,3 +229,8 @@ export class RunProcess implements RootControl {
     })
   }
 }
+
+const storm = (): Failure =>
+  new Failure('unavailable', 'three different batches in a row ended their extractors', {
+    remedy: 'Look at the device, its driver and its memory; then run again.',
+  })

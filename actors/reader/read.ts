@@ -32,6 +32,8 @@ export class Reader {
   #next = 0
   #done = 0
   readonly #ready: Batch[] = []
+  /** Held at a death: they run when nothing else is left, so that one bad batch holds up no other. */
+  readonly #suspects: Batch[] = []
   readonly #leases = new Map<string, Batch & { readonly holder: string }>()
   #reading: Promise<void> | undefined
   #settling: Promise<void> | undefined
@@ -113,7 +115,8 @@ export class Reader {
     const { examined } = this.#parts.batches
     let rowsDone = examined.rows
     let tokensDone = examined.tokens
-    for (const batch of [...this.#ready, ...this.#leases.values()]) {
+    const open = [...this.#ready, ...this.#suspects, ...this.#leases.values()]
+    for (const batch of open) {
       rowsDone -= batch.rows.length
       tokensDone -= batch.tokenIds.length
     }
@@ -128,16 +131,25 @@ export class Reader {
 
   /** The next batch that may run as it is; undefined at the end of the plan. */
   async #take(): Promise<Batch | undefined> {
+    const { claims } = this.#parts
     for (;;) {
       if (this.#ready.length === 0) await this.#readMore()
       const batch = this.#ready.shift()
+      if (!batch) return await this.#takeSuspect()
+      void this.#readMore()
+      if (!claims.isSuspect(batch.id)) return batch
+      this.#suspects.push(batch)
+    }
+  }
+
+  /** Halves what has killed too often, down to the one row that does. */
+  async #takeSuspect(): Promise<Batch | undefined> {
+    for (;;) {
+      const batch = this.#suspects.shift()
       if (!batch) return undefined
       const verdict = this.#parts.claims.verdict(batch.id, batch.rows.length)
-      if (verdict === 'run') {
-        void this.#readMore()
-        return batch
-      }
-      if (verdict === 'halve') this.#ready.unshift(...halves(batch))
+      if (verdict === 'run') return batch
+      if (verdict === 'halve') this.#suspects.unshift(...halves(batch))
       else await this.#quarantine(batch)
     }
   }
@@ -147,7 +159,7 @@ export class Reader {
     await this.#parts.quarantined(
       batch.rows.filter((row) => row.wanted).map(({ hash, tokens }) => ({ hash, tokens, reason })),
     )
-    this.#parts.claims.done(batch.id)
+    this.#parts.claims.quarantined(batch.id)
   }
 
   #readMore(): Promise<void> {
@@ -183,8 +195,8 @@ export class Reader {
   async #settle(): Promise<void> {
     const { batches, known, log, settled } = this.#parts
     const { kind, quarantined, failed } = await settled()
-    const allDone =
-      this.#next >= batches.planned && this.#ready.length === 0 && this.#leases.size === 0
+    const left = this.#ready.length + this.#suspects.length + this.#leases.size
+    const allDone = this.#next >= batches.planned && left === 0
     if (kind !== 'settled' || !allDone) return
     const missing = batches.missing(await known(), failed)
     if (missing.size > 0) {

@@ -5,13 +5,21 @@
  */
 import { join } from 'node:path'
 import { ClaimFiles, type ClaimRecord } from './claim-files.ts'
-import { isStorm, streakAfter, type Verdict, verdictOn } from './suspicion.ts'
+import {
+  isStorm,
+  streakAfter,
+  streakAfterQuarantine,
+  type Verdict,
+  verdictOn,
+} from './suspicion.ts'
 
 export interface Claims {
   /** Before computing. Deaths counted for the batch stay. */
   claim(batchId: string, claim: { readonly by: string; readonly rows: number }): void
   /** The batch came to an end: its claim and its deaths are forgotten, and so is the streak. */
   done(batchId: string): void
+  /** Its one row was given up: forgotten like a batch that is done, but no end of the streak. */
+  quarantined(batchId: string): void
   /**
    * After the death of `by`: counts it for the batch it held.
    *
@@ -19,14 +27,16 @@ export interface Claims {
    */
   charge(by: string, how: { readonly witnessed: boolean }): string | null
   /**
-   * At the start of a process, before its actors, for the claims of the one before. The streak
-   * stays as it was: of several batches that one end interrupted, none is shown to be at fault.
+   * At the start of a process, before its actors, for the claims of the one before. Where nobody saw
+   * it die, someone has started anew, and the streak is forgotten.
    *
    * @returns   the batches
    */
   chargeAll(how: { readonly witnessed: boolean }): readonly string[]
   /** After a death that was ordered: the claim goes, and nothing is counted. */
   forgive(by: string): string | null
+  /** It was held at a death. */
+  isSuspect(batchId: string): boolean
   verdict(batchId: string, rows: number): Verdict
   /** Batches that are run as halves, in order. They stay known when their halves are done. */
   halved(): readonly string[]
@@ -61,19 +71,29 @@ export function openClaims(work: string): Claims {
       files.remove(batch)
       files.writeStreak([])
     },
+    quarantined(batch) {
+      files.remove(batch)
+      files.writeStreak(streakAfterQuarantine(files.streak(), batch))
+    },
     charge(by, how) {
       const record = held().find((found) => found.by === by)
       if (!record) return null
-      if (how.witnessed) files.writeStreak(streakAfter(files.streak(), record.batch))
+      if (how.witnessed) files.writeStreak(streakAfter(files.streak(), [record.batch]))
       return count(record, how)
     },
     chargeAll(how) {
       files.sweep()
-      return held().map((record) => count(record, how))
+      const batches = held().map((record) => count(record, how))
+      files.writeStreak(how.witnessed ? streakAfter(files.streak(), batches) : [])
+      return batches
     },
     forgive(by) {
       const record = held().find((found) => found.by === by)
       return record ? release(record) : null
+    },
+    isSuspect(batch) {
+      const record = files.read(batch)
+      return record !== undefined && record.witnessed + record.unwitnessed > 0
     },
     verdict(batch, rows) {
       return verdictOn(batch, rows, files.read(batch) ?? { witnessed: 0, unwitnessed: 0 })

@@ -37,11 +37,24 @@ const isHalf = (batchId: string): boolean => batchId.includes('.')
 export const planned = (batchId: string): string => batchId.split('.', 1)[0] ?? batchId
 
 /**
- * The batches that ended their extractors since the last that was done, after one more did. Halves
- * count as the batch they come from: hunting one bad sample is no storm.
+ * What ended extractors since the last batch that was done, after one more death: the batches held at
+ * it, as one entry. Halves count as the batch they come from: hunting one bad sample is no storm, and
+ * neither is the same company of batches dying twice.
  */
-export const streakAfter = (streak: readonly string[], batchId: string): readonly string[] =>
-  streak.includes(planned(batchId)) ? streak : [...streak, planned(batchId)]
+export function streakAfter(
+  streak: readonly string[],
+  batchIds: readonly string[],
+): readonly string[] {
+  const entry = [...new Set(batchIds.map(planned))].sort().join('+')
+  return entry === '' || streak.includes(entry) ? streak : [...streak, entry]
+}
+
+/** The same after a sample was given up, which is no progress either. */
+export const streakAfterQuarantine = (streak: readonly string[], batchId: string) =>
+  [...streak, `!${batchId}`] as readonly string[]
 
 /** Not one bad batch but a machine, a driver or a model that fails on all of them. */
-export const isStorm = (streak: readonly string[]): boolean => streak.length >= stormBatches
+export function isStorm(streak: readonly string[]): boolean {
+  const quarantined = streak.filter((entry) => entry.startsWith('!')).length
+  return quarantined >= stormBatches || streak.length - quarantined >= stormBatches
+}

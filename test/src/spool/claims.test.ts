@@ -3,7 +3,13 @@ import { mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Claims, openClaims } from '../../../src/spool/claims.ts'
-import { isStorm, planned, streakAfter, verdictOn } from '../../../src/spool/suspicion.ts'
+import {
+  isStorm,
+  planned,
+  streakAfter,
+  streakAfterQuarantine,
+  verdictOn,
+} from '../../../src/spool/suspicion.ts'
 import { folder } from './folder.ts'
 
 const by = 'extractor/0'
@@ -46,12 +52,24 @@ test('suspicion: a half is halved at its next death, a single row given up at it
 })
 
 test('suspicion: three different batches are a storm; a batch and its halves are one', () => {
-  const streak = (...batches: string[]) => batches.reduce<readonly string[]>(streakAfter, [])
-  assert.equal(isStorm(streak('a', 'b')), false)
-  assert.equal(isStorm(streak('a', 'b', 'c')), true)
-  assert.equal(isStorm(streak('a', 'a', 'b', 'a', 'b')), false)
-  assert.equal(isStorm(streak('a', 'a.0', 'a.0.1', 'b', 'a.1')), false)
+  const streak = (...deaths: string[][]) => deaths.reduce<readonly string[]>(streakAfter, [])
+  assert.equal(isStorm(streak(['a'], ['b'])), false)
+  assert.equal(isStorm(streak(['a'], ['b'], ['c'])), true)
+  assert.equal(isStorm(streak(['a'], ['a'], ['b'], ['a'], ['b'])), false)
+  assert.equal(isStorm(streak(['a'], ['a.0'], ['a.0.1'], ['b'], ['a.1'])), false)
   assert.equal(planned('b000017.0.1'), 'b000017')
+})
+
+test('suspicion: batches that one death interrupted are one entry, in any order', () => {
+  const streak = (...deaths: string[][]) => deaths.reduce<readonly string[]>(streakAfter, [])
+  assert.equal(isStorm(streak(['a', 'b'], ['b', 'a'], ['a.0', 'b.1'], [])), false)
+  assert.equal(isStorm(streak(['a', 'b'], ['c', 'd'], ['e', 'f'])), true)
+})
+
+test('suspicion: three samples given up with nothing done between are a storm', () => {
+  const two = streakAfterQuarantine(streakAfterQuarantine(['a', 'b'], 'a.0'), 'a.1')
+  assert.equal(isStorm(two), false)
+  assert.equal(isStorm(streakAfterQuarantine(two, 'b.0')), true)
 })
 
 test('claims: a death is charged to the batch that the dead one held, once', (t) => {
