@@ -55,7 +55,7 @@ export type ChildState =
 export type Fate =
   | { readonly kind: 'restarts'; readonly inMs: number; readonly count: number }
   | { readonly kind: 'stays' }
-  | { readonly kind: 'tooMany' }
+  | { readonly kind: 'givesUp'; readonly why: 'cannot start' | 'too many restarts' }
 
 export class Member {
   readonly id: string
@@ -160,9 +160,9 @@ export class Member {
     const finished = restart === 'on-failure' && death.cause === 'clean'
     if (!mayRestart || restart === 'never' || finished) return { kind: 'stays' }
     if (death.cause === 'ordered') return this.#restarting(0)
-    if (isHopeless(death)) return { kind: 'tooMany' }
+    if (isHopeless(death)) return { kind: 'givesUp', why: 'cannot start' }
     const charged = (blame?.(death) ?? 'child') === 'child'
-    if (charged && !this.#window.charge()) return { kind: 'tooMany' }
+    if (charged && !this.#window.charge()) return { kind: 'givesUp', why: 'too many restarts' }
     return this.#restarting(this.#delays.next(ranMs))
   }
 

@@ -1,6 +1,6 @@
 import type { Death, SupervisorSpec } from '../../protocol/child.ts'
 import { type Deferred, deferred } from '../../protocol/deferred.ts'
-import { Failure } from '../../src/failure.ts'
+import { explain, Failure } from '../../src/failure.ts'
 import { Child, type Reports } from './child.ts'
 import { type Body, type BodyStatus, type Engine, type Fate, Member } from './member.ts'
 import { restartedWith } from './strategy.ts'
@@ -132,7 +132,7 @@ export class Supervisor implements Body {
     const mayRestart = this.#mayStart() && member.state !== 'abandoned'
     const fate = member.judge(death, { mayRestart })
     if (fate.kind === 'stays') member.stopped()
-    else if (fate.kind === 'tooMany') this.#giveUp(member, death)
+    else if (fate.kind === 'givesUp') this.#giveUp(member, death, fate.why)
     else this.#restartAfter(member, death, fate)
   }
 
@@ -175,26 +175,29 @@ export class Supervisor implements Body {
   }
 
   /** The supervisor above decides by the same rule; until then its other children run on. */
-  #giveUp(member: Member, death: Death): void {
+  #giveUp(member: Member, death: Death, why: GivesUp['why']): void {
     this.#state = 'gaveUp'
     this.#claims.clear()
     member.abandoned()
     const { id, restarts } = this.#spec
-    const allowed = `max=${restarts.max} in ${restarts.withinMs} ms`
-    const found = `supervisor=${id}, child=${member.id}, ${allowed}`
+    const facts = [`supervisor=${id}`, `child=${member.id}`]
+    if (why === 'too many restarts') facts.push(`max=${restarts.max} in ${restarts.withinMs} ms`)
+    // A failure tells its own reason, as the cause.
+    facts.push(death.failure ? `last=${death.cause}` : `last=${death.cause}: ${death.reason}`)
     const failure = new Failure(
       death.failure?.kind ?? 'unavailable',
-      `too many restarts. ${found}, last=${death.cause}: ${death.reason}`,
+      `${why}. ${facts.join(', ')}`,
       { remedy: death.failure?.remedy ?? 'Read in the log what it died of.', cause: death.failure },
     )
     this.#engine.tell({ kind: 'gaveUp', supervisor: id, child: member.id, failure })
     const cause = death.cause === 'start' ? 'start' : 'crash'
-    this.#reports.died({ child: id, cause, reason: failure.message, failure })
+    this.#reports.died({ child: id, cause, reason: explain(failure), failure })
     this.#started.resolve(false)
   }
 }
 
 type Restart = Extract<Fate, { kind: 'restarts' }>
+type GivesUp = Extract<Fate, { kind: 'givesUp' }>
 
 interface Round {
   readonly members: readonly Member[]

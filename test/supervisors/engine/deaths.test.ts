@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PeerEnded } from '../../../protocol/channel.ts'
+import { explain, isFailure } from '../../../src/failure.ts'
 import { puppetContract, type Way } from '../../support/actors/puppet-contract.ts'
 import { plant, puppet, startOf, supervisor } from '../../support/trees.ts'
 
@@ -51,7 +52,7 @@ test('a thread that fails at its start never runs, and its Failure is told', asy
   ])
   const died = planted.events.find((event) => event.kind === 'died')
   assert.equal(died?.death.cause, 'start')
-  assert.equal(died.death.failure?.kind, 'invalid')
+  assert.equal(died.death.failure?.kind, 'unavailable')
   assert.equal(died.death.failure.message, 'no such model. path=/nowhere')
   assert.equal(died.death.failure.remedy, 'Give a path that is there.')
   assert.ok(died.death.failure.cause instanceof Error)
@@ -61,14 +62,33 @@ test('a thread that fails at its start never runs, and its Failure is told', asy
 test('a thread that always fails at its start is given up, with its remedy', async (t) => {
   const planted = plant(t, supervisor('root', [puppet('puppet', { input: { failingStarts: 99 } })]))
   await assert.rejects(planted.tree.start(), {
-    kind: 'invalid',
-    message: /too many restarts. supervisor=root, child=puppet, max=3 .*no such model/,
+    kind: 'unavailable',
+    message: 'too many restarts. supervisor=root, child=puppet, max=3 in 60000 ms, last=start',
     remedy: 'Give a path that is there.',
   })
+  assert.equal(planted.story('died').length, 4)
   assert.equal(planted.gaveUp.length, 1)
   assert.deepEqual(planted.story('started'), [])
   assert.equal(planted.tree.status().state, 'abandoned')
   assert.equal(planted.tree.status().children[0]?.state, 'abandoned')
+})
+
+test('a start that fails for what no waiting mends is given up at once, at any depth', async (t) => {
+  const input = { failingStarts: 99, startFailure: 'invalid' } as const
+  const inner = supervisor('s', [puppet('puppet', { input })])
+  const planted = plant(t, supervisor('root', [inner]))
+  await assert.rejects(planted.tree.start(), (error) => {
+    assert.ok(isFailure(error, 'invalid'))
+    assert.equal(error.remedy, 'Give a path that is there.')
+    assert.deepEqual(explain(error).split(': '), [
+      'cannot start. supervisor=root, child=s, last=start',
+      'cannot start. supervisor=s, child=puppet, last=start',
+      'no such model. path=/nowhere',
+      'ENOENT',
+    ])
+    return true
+  })
+  assert.deepEqual(planted.story('died', 'restarting'), ['died puppet', 'died s'])
 })
 
 test('a thread that never says it is ready is ended, and that is told', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Strategy } from '../../../protocol/child.ts'
+import { explain } from '../../../src/failure.ts'
 import { newCounts, puppetContract } from '../../support/actors/puppet-contract.ts'
 import { type Planted, plant, puppet, startOf, supervisor } from '../../support/trees.ts'
 
@@ -208,8 +209,8 @@ test('giving up: at the root it is told once, and what still runs can be drained
   await planted.until((event) => event.kind === 'gaveUp' && event.supervisor === 'root')
   assert.equal(planted.gaveUp.length, 1)
   assert.match(
-    planted.gaveUp[0]?.message ?? '',
-    /supervisor=root, child=inner.*child=bad.*thrown later/,
+    explain(planted.gaveUp[0]),
+    /supervisor=root, child=inner.*supervisor=inner, child=bad.*thrown later/,
   )
   assert.deepEqual(
     planted.tree.status().children.map(({ state }) => state),

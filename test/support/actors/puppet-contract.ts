@@ -1,4 +1,5 @@
 import { request } from '../../../protocol/contract.ts'
+import type { FailureKind } from '../../../src/failure.ts'
 
 /** An actor that dies, blocks and fails as it is told. */
 
@@ -10,6 +11,8 @@ export interface PuppetInput {
   readonly counts: Int32Array<SharedArrayBuffer>
   /** Its first so many starts fail before it is ready. */
   readonly failingStarts?: number
+  /** What those starts meet; `unavailable` unless given. */
+  readonly startFailure?: FailureKind
   /** Its first so many lives end so soon after it was ready. */
   readonly shortLives?: { readonly lives: number; readonly afterMs: number; readonly way: Way }
   /** It never says that it is ready. */

@@ -6,9 +6,10 @@ import { type PuppetInput, puppetContract, type Way } from './puppet-contract.ts
 
 const self = actor<PuppetInput>()
 const { counts, failingStarts = 0, shortLives, mute, drainTakesMs = 0 } = self.input
+const { startFailure = 'unavailable' } = self.input
 
 if (self.generation <= failingStarts) {
-  throw new Failure('invalid', 'no such model. path=/nowhere', {
+  throw new Failure(startFailure, 'no such model. path=/nowhere', {
     remedy: 'Give a path that is there.',
     cause: new Error('ENOENT'),
   })
