@@ -66,7 +66,8 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return at
 }
 
+/** Cut where it is long; what may be a password in a URL stays out of messages. */
 function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing'
+  const text = (JSON.stringify(value) ?? 'nothing').replace(/\/\/[^/@\s]*@/g, '//…@')
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseDocument, stringify } from 'yaml'
 import { Failure } from '../failure.ts'
 import { describeIssues } from './errors.ts'
@@ -60,7 +61,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
   const inFiles = /^file:\/\/(?!\/)(.*)$/.exec(config.store)
   return {
     ...config,
-    store: inFiles ? `file://${absolute(inFiles[1])}` : config.store,
+    store: inFiles ? pathToFileURL(absolute(inFiles[1])).href : config.store,
     work: absolute(config.work),
     dataset: { ...config.dataset, path: absolute(config.dataset.path) },
     target: { ...config.target, path: absolute(config.target.path) },
@@ -78,10 +79,10 @@ function warningsOf(config: Config): string[] {
 }
 
 /**
- * The configuration as it is kept in the store: without what may hold a secret, and without what
- * belongs to one machine (`work`).
+ * The configuration as it is kept in the store: without what may hold a secret (`notify`, `cluster`),
+ * and without what belongs to one machine (`work`).
  */
 export function configForStore(config: Config): string {
-  const { work: _machine, notify: _secret, ...kept } = config
+  const { work: _machine, notify: _hook, cluster: _login, ...kept } = config
   return stringify(kept)
 }

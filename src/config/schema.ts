@@ -3,12 +3,16 @@ import { parseBytes } from './sizes.ts'
 
 /** The configuration, key by key. Sections that this version does not act on are accepted whole. */
 
-const bytes = z.union([z.number().int().nonnegative(), z.string()]).transform((value, context) => {
-  const parsed = typeof value === 'number' ? value : parseBytes(value)
+const noSize = 'no size. want=such as 150GB or 64MiB'
+const bytes = z.union([z.number(), z.string()], { error: noSize }).transform((value, context) => {
+  const parsed = parseBytes(String(value))
   if (parsed !== undefined) return parsed
-  context.addIssue({ code: 'custom', message: `no size: ${value}. want=such as 150GB or 64MiB` })
+  context.addIssue({ code: 'custom', message: noSize })
   return z.NEVER
 })
+
+const hasCredentials = (url: string): boolean => /^[a-z0-9+.-]+:\/\/[^/]*@/i.test(url)
+const awsChain = 'want=the AWS chain (variables, profile, role)'
 
 const count = z.number().int().positive()
 const device = z
@@ -18,9 +22,7 @@ const device = z
 const s3 = z.strictObject({
   endpoint: z
     .url({ protocol: /^https?$/, error: 'no endpoint. want=http(s)://host[:port]' })
-    .refine((url) => !/\/\/[^/]*@/.test(url), {
-      error: 'credentials in an endpoint. want=the AWS chain (variables, profile, role)',
-    })
+    .refine((url) => !hasCredentials(url), { error: `credentials in an endpoint. ${awsChain}` })
     .optional(),
   region: z.string().min(1).optional(),
   pathStyle: z.boolean().default(true),
@@ -90,7 +92,10 @@ const train = z.strictObject({
 })
 
 export const configSchema = z.strictObject({
-  store: z.string().regex(/^(s3|file):\/\//, 'no store. want=s3://bucket/prefix or file:///path'),
+  store: z
+    .string()
+    .regex(/^(s3|file):\/\//, 'no store. want=s3://bucket/prefix or file:///path')
+    .refine((url) => !hasCredentials(url), { error: `credentials in a store's URL. ${awsChain}` }),
   s3: s3.prefault({}),
   work: z.string().min(1).default('./work'),
   dataset,
