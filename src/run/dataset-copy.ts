@@ -4,7 +4,7 @@ import { dirname, join, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import type { DatasetFile } from '../dataset/rows.ts'
-import { Failure } from '../failure.ts'
+import { Failure, isFailure } from '../failure.ts'
 import { confirm } from '../store/confirm.ts'
 import { putFile } from '../store/put-file.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -45,8 +45,10 @@ export async function publishDataset(
   dataset: DatasetCopy,
   progress: CopyProgress,
 ): Promise<boolean> {
-  const before = await readDatasetIndex(store)
-  if (before?.fingerprint === dataset.fingerprint) return false
+  const before = await fingerprintInStore(store)
+  if (before === dataset.fingerprint) return false
+  // Its files are about to be replaced one by one: meanwhile no index may vouch for them.
+  if (before !== undefined) await store.remove(indexKey)
   const files: DatasetIndex['files'] = []
   for (const file of dataset.files) {
     const crc = await fileCrc32(file.path)
@@ -58,6 +60,16 @@ export async function publishDataset(
   const index: DatasetIndex = { format: 1, fingerprint, entry, files }
   await store.put(indexKey, Buffer.from(`${JSON.stringify(index, null, 2)}\n`))
   return true
+}
+
+/** Of a copy that can be read. One whose index is damaged is put anew, which mends it. */
+async function fingerprintInStore(store: ObjectStore): Promise<string | undefined> {
+  try {
+    return (await readDatasetIndex(store))?.fingerprint
+  } catch (error) {
+    if (isFailure(error, 'corrupt')) return 'damaged'
+    throw error
+  }
 }
 
 async function publishFile(store: ObjectStore, file: DatasetFile, crc: number): Promise<void> {

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isFailure } from '../../../src/failure.ts'
+import { parseRun, requireSameIdentity } from '../../../src/run/identity.ts'
+import { claimStore, readRun } from '../../../src/run/stored-run.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
+import type { Body, PutOptions } from '../../../src/store/store.ts'
+
+const wanted = {
+  identity: {
+    target: 'ab'.repeat(32),
+    architecture: 'qwen3',
+    layers: [1, 9, 17, 25, 33],
+    hiddenSize: 4096,
+    dtype: 'bf16' as const,
+    captureFinal: false,
+    quantization: 'none',
+    truncation: 'none',
+  },
+  plan: { tokenBudget: 16_384, maxTokens: 8192, outputBytesMax: 2 ** 31, limit: null, seed: 0 },
+  targetPath: '/models/q',
+}
+
+test('run: the first start makes it, every other finds the same', async () => {
+  const store = new MemoryStore()
+  assert.equal(await readRun(store), undefined)
+  const first = await claimStore(store, wanted)
+  const second = await claimStore(store, { ...wanted, targetPath: '/elsewhere' })
+  assert.equal(second.run.id, first.run.id)
+  assert.deepEqual(second.changes, [])
+  assert.equal((await readRun(store))?.targetPath, '/models/q')
+})
+
+test('run: two that start at once are one run', async () => {
+  const store = new MemoryStore()
+  const [a, b] = await Promise.all([claimStore(store, wanted), claimStore(store, wanted)])
+  assert.equal(a.run.id, b.run.id)
+})
+
+test('run: a first try whose answer was lost is this run all the same', async () => {
+  class Forgetful extends MemoryStore {
+    override async putIfAbsent(key: string, body: Body, options?: PutOptions): Promise<boolean> {
+      await super.putIfAbsent(key, body, options)
+      return false
+    }
+  }
+  const store = new Forgetful()
+  const { run } = await claimStore(store, wanted)
+  assert.equal((await readRun(store))?.id, run.id)
+})
+
+test('run: another identity is refused, each difference with both values, and nothing is written', async () => {
+  const store = new MemoryStore()
+  const { run } = await claimStore(store, wanted)
+  const identity = { ...wanted.identity, layers: [1, 2], dtype: 'f32' as const }
+  try {
+    await claimStore(store, { ...wanted, identity })
+    assert.fail('the store was claimed')
+  } catch (error) {
+    assert.ok(isFailure(error, 'invalid'))
+    assert.match(error.message, /another run. store=memory:/)
+    assert.match(error.message, /\n {2}layers: store=\[1,9,17,25,33\], now=\[1,2\]\n/)
+    assert.match(error.message, /\n {2}dtype: store="bf16", now="f32"$/)
+    assert.doesNotMatch(error.message, /hiddenSize|target:/)
+  }
+  assert.deepEqual((await readRun(store))?.identity, run.identity)
+  requireSameIdentity(run, wanted.identity, 'here')
+})
+
+test('run: another plan is taken up, and every change of it told', async () => {
+  const store = new MemoryStore()
+  await claimStore(store, wanted)
+  const plan = { ...wanted.plan, tokenBudget: 1024, limit: 10 }
+  const { changes } = await claimStore(store, { ...wanted, plan })
+  assert.deepEqual(changes, ['tokenBudget: store=16384, now=1024', 'limit: store=null, now=10'])
+})
+
+test('run: a run.json that is cut, or of another format, is corrupt and names its store', () => {
+  const whole = { format: 1, id: 'r', createdAt: 'now', ...wanted }
+  const text = JSON.stringify(whole)
+  assert.equal(parseRun(Buffer.from(text), 's3://b').id, 'r')
+  const bad = [text.slice(0, -5), JSON.stringify({ ...whole, format: 2 }), '{}', '']
+  for (const json of bad) {
+    assert.throws(() => parseRun(Buffer.from(json), 's3://b'), {
+      kind: 'corrupt',
+      message: /store=s3:\/\/b/,
+    })
+  }
+})
