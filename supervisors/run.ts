@@ -25,6 +25,7 @@ import { Counted, Speeds } from './status.ts'
 
 const pollMs = 200
 const openingAttempts = 4
+const progressMs = 30_000
 
 export interface RunResult {
   readonly code: number
@@ -168,10 +169,12 @@ export class RunProcess implements RootControl {
       if (!isFailure(error)) throw error
     })
     const timer = setInterval(() => void this.#poll(tree), pollMs)
+    const progress = setInterval(() => this.#tellProgress(), progressMs)
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
     await tree.stop()
     await started
     clearInterval(timer)
+    clearInterval(progress)
     this.#life.send({ type: 'drained' })
   }
 
@@ -196,6 +199,17 @@ export class RunProcess implements RootControl {
     this.#spooled.note(ledger.spooled)
     this.#stored.note(ledger.stored)
     return { ...ledger, spooled: this.#spooled.all, stored: this.#stored.all }
+  }
+
+  /** For those who watch no terminal; the bars show the same. */
+  #tellProgress(): void {
+    const { reader, ledger, state } = this.status()
+    if (!reader || !ledger) return
+    const { extracted, etaSeconds } = this.#speeds.read()
+    const { rows, rowsDone } = reader
+    const { committed, spool } = ledger
+    const done = { state, rows, rowsDone, committed, spooled: spool.files }
+    this.#log.info({ ...done, ...extracted, etaSeconds }, 'progress')
   }
 
   #judge(reader: ReaderStatus, ledger: LedgerStatus): void {
