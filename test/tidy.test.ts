@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { projectRoot } from './support/golden.ts'
 import * as importRules from './support/tidy/import-rules.ts'
+import { libraryDocumented } from './support/tidy/library-rules.ts'
 import { type Rule, readProject } from './support/tidy/sources.ts'
 import * as textRules from './support/tidy/text-rules.ts'
 
@@ -21,6 +22,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'no finding is silenced': textRules.noSilencing,
   'no comment marks work to do': textRules.noWorkMarkers,
   'no barrels': textRules.noBarrels,
+  'what the library offers is documented': libraryDocumented,
   'no path of one machine': textRules.noMachinePaths,
   'the lock file names no registry': textRules.noRegistryHost,
 }
