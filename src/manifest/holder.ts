@@ -33,13 +33,32 @@ export const thisHolder = (writer: string): LockIdentity => ({
   nonce: randomUUID(),
 })
 
-/** Whether a process of this machine is there, ours or another user's. */
+/** Whether a process of this machine is there, ours or another user's, and not about to end. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+  return !isEnding(pid)
+}
+
+/** The kernel's PF_EXITING: what is left of the process runs no more of its program. */
+const exitingFlag = 4
+
+/**
+ * A process that was killed keeps its number until its memory is given back and its parent has asked
+ * for its exit code, which in a container may be never. Known on Linux only.
+ *
+ * @source  proc_pid_stat(5): state and flags follow the name, which ends with the last `)`
+ */
+function isEnding(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [state, , , , , , flags] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return state === 'Z' || state === 'X' || (Number(flags) & exitingFlag) !== 0
+  } catch {
+    return false
   }
 }
 
