@@ -83,8 +83,5 @@ export const ledgerContract = {
    * Settles when all that was spooled is committed or failed; answers what must be computed again.
    */
   settled: request<void, Settled>(),
-  /** Commits what is stored, now. */
-  commit: request<void, void>({ withinMs: 600_000 }),
-  setMaxParallel: request<number, void>(),
   status: request<void, LedgerStatus>(),
 }

@@ -171,7 +171,8 @@ export class RunProcess implements RootControl {
     const timer = setInterval(() => void this.#poll(tree), pollMs)
     const progress = setInterval(() => this.#tellProgress(), progressMs)
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
-    await tree.stop()
+    // A store that is lost takes nothing more: the spool keeps what waits for it.
+    await tree.stop({ hurry: this.#ledger?.gaveUp != null })
     await started
     clearInterval(timer)
     clearInterval(progress)

@@ -1,4 +1,4 @@
-import type { ActorStatus, RunStatus } from '../../protocol/console.ts'
+import type { ActorStatus, RunStatus, Speed } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { ReaderStatus } from '../../protocol/reader.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
@@ -6,32 +6,62 @@ import { formatBytes } from '../../src/config/sizes.ts'
 /** What people read of a run's status. */
 
 export function statusText(status: RunStatus, now: number): string {
-  const { reader, ledger, speed } = status
+  const { reader, ledger } = status
   const lines = [`${status.state}: run ${status.run || '(not known yet)'}, pid ${status.pid}`]
   lines.push(`store ${status.store}`)
   if (reader) lines.push(...rowLines(reader, ledger))
   if (ledger) lines.push(...storeLines(ledger))
-  lines.push(
-    `speed ${perSecond(speed.extracted.samplesPerSecond)} samples/s, ${perSecond(speed.extracted.tokensPerSecond)} tokens/s extracted; ${perSecond(speed.uploaded.samplesPerSecond)} samples/s, ${formatBytes(speed.uploaded.bytesPerSecond)}/s uploaded; ${eta(speed.etaSeconds)} left`,
-  )
+  lines.push(speedLine(status.speed))
   if (status.actors) lines.push(...treeLines(status.actors, now))
   return lines.join('\n')
 }
 
-function rowLines(reader: ReaderStatus, ledger: LedgerStatus | null): string[] {
-  const skipped = Object.entries(reader.skipped).map(([reason, count]) => `${count} ${reason}`)
-  const { planned, leased, done } = reader.batches
-  return [
-    `rows ${count(reader.examined)} of ${count(reader.rows)} examined: ${count(reader.found)} were there, ${count(reader.repeated)} repeat others, ${skipped.length ? `skipped: ${skipped.join(', ')}` : 'none skipped'}`,
-    `batches ${count(done)} done, ${leased} under way, ${count(planned)} planned; ${count(ledger?.spooled.samples ?? 0)} samples extracted since the start`,
+function speedLine({ extracted, uploaded, etaSeconds }: Speed): string {
+  const parts = [
+    `${samplesPerSecond(extracted)}, ${perSecond(extracted.tokensPerSecond)} tokens/s extracted`,
+    `${samplesPerSecond(uploaded)}, ${formatBytes(uploaded.bytesPerSecond)}/s uploaded`,
+    `${eta(etaSeconds)} left`,
   ]
+  return `speed ${parts.join('; ')}`
+}
+
+const samplesPerSecond = (of: { readonly samplesPerSecond: number }): string =>
+  `${perSecond(of.samplesPerSecond)} samples/s`
+
+function rowLines(reader: ReaderStatus, ledger: LedgerStatus | null): string[] {
+  const { planned, leased, done } = reader.batches
+  const rows = [
+    `${count(reader.found)} were there`,
+    `${count(reader.repeated)} repeat others`,
+    skippedText(reader.skipped),
+  ]
+  const batches = `${count(done)} done, ${leased} under way, ${count(planned)} planned`
+  const extracted = count(ledger?.spooled.samples ?? 0)
+  return [
+    `rows ${count(reader.examined)} of ${count(reader.rows)} examined: ${rows.join(', ')}`,
+    `batches ${batches}; ${extracted} samples extracted since the start`,
+  ]
+}
+
+export function skippedText(skipped: Readonly<Record<string, number>>): string {
+  const reasons = Object.entries(skipped).map(([reason, rows]) => `${count(rows)} ${reason}`)
+  return reasons.length === 0 ? 'none skipped' : `skipped: ${reasons.join(', ')}`
 }
 
 function storeLines(ledger: LedgerStatus): string[] {
   const { permits, spool } = ledger
+  const stored = [
+    `${count(ledger.committed)} committed`,
+    `${count(ledger.uncommitted)} stored and not yet committed`,
+    `${count(ledger.quarantined)} quarantined`,
+    `${ledger.failed.length} failed`,
+  ]
+  const full = spool.full ? `; full: ${spool.full}` : ''
+  const requests = `${permits.open} of ${permits.max} requests open (at most ${permits.peak})`
   const lines = [
-    `store ${count(ledger.committed)} committed, ${count(ledger.uncommitted)} stored and not yet committed, ${count(ledger.quarantined)} quarantined, ${ledger.failed.length} failed`,
-    `spool ${count(spool.files)} files, ${formatBytes(spool.bytes)}${spool.full ? `; full: ${spool.full}` : ''}; ${ledger.uploading} uploading, ${permits.open} of ${permits.max} requests open (at most ${permits.peak})`,
+    `store ${stored.join(', ')}`,
+    `spool ${count(spool.files)} files, ${formatBytes(spool.bytes)}${full}; ` +
+      `${ledger.uploading} uploading, ${requests}`,
   ]
   for (const { hash, reason } of ledger.failed) lines.push(`failed ${hash}: ${reason}`)
   return lines

@@ -50,7 +50,7 @@ export class Committer {
    * @throws  what a segment could not be written for
    */
   async flush(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#start()
+    while (this.#writing || this.#waiting.length > 0) await this.#start()
   }
 
   #schedule(): void {

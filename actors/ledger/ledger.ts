@@ -13,6 +13,8 @@ import type { Room } from './room.ts'
 
 /** How long a question for work waits for an answer. */
 const askMs = 5000
+/** A few may be refused for themselves; so many in a row are refused for all. */
+const refusalsMax = 100
 
 export interface LedgerParts {
   /** Of this start: leases of an earlier one must never be taken for its own. */
@@ -40,6 +42,8 @@ export class Ledger {
   readonly #spooled = { samples: 0, bytes: 0, tokens: 0 }
   readonly #stored = { samples: 0, bytes: 0, tokens: 0 }
   #lastStoreSuccess: number | null = null
+  #busySince = 0
+  #refusals = 0
 
   constructor(parts: LedgerParts) {
     this.#parts = parts
@@ -98,6 +102,7 @@ export class Ledger {
   quarantined(samples: readonly QuarantinedSample[]): void {
     for (const { hash, tokens, reason } of samples) {
       if (this.#parts.table.has(hash) || this.#quarantined.has(hash)) continue
+      this.#nowBusy()
       this.#quarantined.add(hash)
       this.#parts.log.warn({ hash, tokens, reason }, 'sample quarantined')
       this.#parts.committer.add(quarantinedEntry(hash, tokens, reason))
@@ -116,9 +121,10 @@ export class Ledger {
   }
 
   stored(lease: number, key: string): void {
-    this.storeAnswered()
+    this.#storeAnswered()
     const sample = this.#uploads.settle(lease)
     if (!sample) return
+    this.#refusals = 0
     count(this.#stored, sample)
     probe('ledger.stored')
     this.#parts.committer.add(storedEntry(sample, key))
@@ -134,6 +140,7 @@ export class Ledger {
     if (!sample) return
     this.#pending.delete(sample.hash)
     this.#failed.set(sample.hash, reason)
+    this.#refusals++
     this.#parts.log.error({ hash: sample.hash, reason }, 'the store will not take a sample')
   }
 
@@ -147,13 +154,14 @@ export class Ledger {
 
   /** A segment names them: only now may their files go, and now they must. */
   async committed(entries: readonly ManifestEntry[]): Promise<void> {
-    this.storeAnswered()
+    this.#storeAnswered()
     for (const entry of entries) {
       this.#quarantined.delete(entry.hash)
       const sample = this.#pending.get(entry.hash)
       if (!sample) continue
-      await this.#remove(sample)
+      // First forgotten: whoever computed it again meanwhile, and tells now, has his file removed too.
       this.#pending.delete(entry.hash)
+      await this.#remove(sample)
       probe('ledger.removed')
     }
   }
@@ -164,7 +172,7 @@ export class Ledger {
     this.#parts.room.clear(asker)
   }
 
-  storeAnswered(): void {
+  #storeAnswered(): void {
     this.#lastStoreSuccess = this.#parts.clock.now()
   }
 
@@ -181,9 +189,16 @@ export class Ledger {
     return { kind: 'settled', failed, quarantined: quarantinedHashes(table) }
   }
 
-  /** How long the store has given no sign. */
-  get silentMs(): number {
-    return this.#parts.clock.now() - (this.#lastStoreSuccess ?? 0)
+  /** Why the run cannot go on with this store; null where it can. */
+  whyLost(deadlineMinutes: number): string | null {
+    if (this.#refusals >= refusalsMax) {
+      const [last] = [...this.#failed.values()].slice(-1)
+      return `the store refused ${this.#refusals} samples in a row, the last: ${last}`
+    }
+    if (!this.busy) return null
+    const heard = Math.max(this.#lastStoreSuccess ?? 0, this.#busySince)
+    if (this.#parts.clock.now() - heard < deadlineMinutes * 60_000) return null
+    return `the store has not answered for ${deadlineMinutes} minutes`
   }
 
   /** Something waits for the store. */
@@ -211,8 +226,13 @@ export class Ledger {
     const committed = this.#parts.table.get(sample.hash)?.status === 'stored'
     if (committed || this.#pending.has(sample.hash)) return await this.#remove(sample)
     this.#failed.delete(sample.hash)
+    this.#nowBusy()
     this.#pending.set(sample.hash, sample)
     this.#uploads.add(sample)
+  }
+
+  #nowBusy(): void {
+    if (!this.busy) this.#busySince = this.#parts.clock.now()
   }
 
   async #remove(sample: SampleRef): Promise<void> {

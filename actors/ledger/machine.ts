@@ -1,26 +1,36 @@
-import { setup } from 'xstate'
+import { assign, setup } from 'xstate'
 
 /** The life of the ledger, rebuilt at each start from the store and the spool. No I/O. */
 export const ledgerMachine = setup({
   types: {
+    context: {} as { readonly whyLost: string | null },
     events: {} as
       | { type: 'replayed' }
       | { type: 'recovered' }
-      /** No answer from the store for as long as the configuration allows. */
-      | { type: 'outOfReach' }
+      /** The store does not answer, or takes nothing, for as long as is allowed. */
+      | { type: 'lost'; reason: string }
       | { type: 'drain' }
       | { type: 'drained' },
   },
 }).createMachine({
+  context: { whyLost: null },
   initial: 'replaying',
   states: {
     /** Reads what the manifest says was committed. */
     replaying: { on: { replayed: 'recovering' } },
     /** Reads what a crash left in the spool. */
     recovering: { on: { recovered: 'serving' } },
-    serving: { on: { outOfReach: 'outOfReach', drain: 'draining' } },
+    serving: {
+      on: {
+        lost: {
+          target: 'lost',
+          actions: assign({ whyLost: ({ event }) => event.reason }),
+        },
+        drain: 'draining',
+      },
+    },
     /** The run saves what it can and gives up; the spool keeps the rest. */
-    outOfReach: { on: { drain: 'draining' } },
+    lost: { on: { drain: 'draining' } },
     draining: { on: { drained: 'closed' } },
     closed: { type: 'final' },
   },

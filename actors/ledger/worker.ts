@@ -30,11 +30,10 @@ const { ledger, committer } = await openLedger(input, {
   },
 })
 life.send({ type: 'recovered' })
-ledger.storeAnswered()
 
-const deadlineMs = input.deadlineMinutes * 60_000
 setInterval(() => {
-  if (ledger.busy && ledger.silentMs > deadlineMs) life.send({ type: 'outOfReach' })
+  const reason = ledger.whyLost(input.deadlineMinutes)
+  if (reason !== null) life.send({ type: 'lost', reason })
 }, 1000).unref()
 
 self.serve(
@@ -53,14 +52,10 @@ self.serve(
     failed: ({ lease, reason }) => ledger.failed(lease, reason),
     torn: ({ lease, reason }) => ledger.torn(lease, reason),
     settled: () => ledger.settled(),
-    commit: () => committer.flush(),
-    setMaxParallel: (max) => permits.setMax(max),
     status: () => ({
       ...ledger.status(),
       permits: { open: permits.open, max: permits.max, peak: permits.peak },
-      gaveUp: life.getSnapshot().matches('outOfReach')
-        ? `the store did not answer for ${input.deadlineMinutes} minutes`
-        : null,
+      gaveUp: life.getSnapshot().context.whyLost,
     }),
   }),
   {
