@@ -1,6 +1,7 @@
 import { ledger } from '../actors/ledger/index.ts'
 import { uploader } from '../actors/uploader/index.ts'
 import type { SupervisorSpec } from '../protocol/child.ts'
+import { sampleRequestsMax } from '../src/store/permits.ts'
 import { backoff } from './backoff.ts'
 import { extractorIds } from './extraction.ts'
 import type { Prepared } from './preflight.ts'
@@ -19,7 +20,12 @@ export const storage = (run: Prepared): SupervisorSpec => {
   const uploaders = Array.from({ length: threads }, (_, i) =>
     uploader(
       i,
-      { work: config.work, store: place, lanes: Math.ceil(maxParallel / threads), attempts },
+      {
+        work: config.work,
+        store: place,
+        lanes: Math.ceil(sampleRequestsMax(maxParallel) / threads),
+        attempts,
+      },
       extractorIds(run),
     ),
   )

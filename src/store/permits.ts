@@ -3,6 +3,12 @@ import { type Clock, systemClock } from '../clock.ts'
 /** What a transfer is for; `manifest` has a few permits kept for it. */
 export type TransferKind = 'sample' | 'manifest'
 
+/**
+ * How many of the permits samples may hold: all but one in twenty, kept for the manifest from two on.
+ */
+export const sampleRequestsMax = (max: number): number =>
+  max < 2 ? max : max - Math.max(1, Math.floor(max / 20))
+
 interface PermitOptions {
   readonly firstId?: number
   readonly clock?: Clock
@@ -95,14 +101,9 @@ export class Permits {
     for (const [id, permit] of this.#open) if (permit.asker === asker) this.release(id)
   }
 
-  /** One in twenty, from two permits on. */
-  get #kept(): number {
-    return this.#max < 2 ? 0 : Math.max(1, Math.floor(this.#max / 20))
-  }
-
   #serve(): void {
     while (this.#open.size < this.#max) {
-      const samplesMay = this.#samples < this.#max - this.#kept
+      const samplesMay = this.#samples < sampleRequestsMax(this.#max)
       const at = this.#waiters.findIndex((waiter) => waiter.kind === 'manifest' || samplesMay)
       if (at < 0) return
       const [waiter] = this.#waiters.splice(at, 1)
