@@ -8,8 +8,8 @@ export interface Leased<T> {
 }
 
 /**
- * Ids of different generations of an actor never meet: a holder may tell the new one what became of a
- * lease of the old one.
+ * Ids of different generations of an actor never meet: a holder may tell the new one what became of
+ * a lease of the old one.
  */
 export const firstIdOf = (generation: number): number => generation * 2 ** 32 + 1
 

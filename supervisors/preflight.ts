@@ -130,18 +130,17 @@ export async function requireRoom(config: Config, bytesPerToken: number): Promis
     maxTokens * bytesPerToken,
   )
   if (batchBytes > maxBytes) {
-    throw new Failure(
-      'invalid',
-      `the spool cannot hold one batch. spool.maxBytes=${formatBytes(maxBytes)}, batch=${formatBytes(batchBytes)}`,
-      { remedy: 'Raise spool.maxBytes, or lower extract.tokenBudget and extract.maxTokens.' },
-    )
+    const facts = `spool.maxBytes=${formatBytes(maxBytes)}, batch=${formatBytes(batchBytes)}`
+    throw new Failure('invalid', `the spool cannot hold one batch. ${facts}`, {
+      remedy: 'Raise spool.maxBytes, or lower extract.tokenBudget and extract.maxTokens.',
+    })
   }
   const free = await freeBytes(config.work)
   if (free - batchBytes < keepFree) {
-    throw new Failure(
-      'invalid',
-      `the disk of the work folder is too full. free=${formatBytes(free)}, spool.keepFree=${formatBytes(keepFree)}, batch=${formatBytes(batchBytes)}`,
-      { remedy: 'Free some space, put work on another disk, or lower spool.keepFree.' },
-    )
+    const found = `free=${formatBytes(free)}, spool.keepFree=${formatBytes(keepFree)}`
+    const facts = `${found}, batch=${formatBytes(batchBytes)}`
+    throw new Failure('invalid', `the disk of the work folder is too full. ${facts}`, {
+      remedy: 'Free some space, put work on another disk, or lower spool.keepFree.',
+    })
   }
 }

@@ -57,11 +57,9 @@ async function putAndLook(store: ObjectStore): Promise<string> {
   }
 }
 
-const broken = (store: ObjectStore, call: string, want: number, found: number | undefined) =>
-  new Failure(
-    'invalid',
-    `the store does not keep what it took. store=${store.url}, call=${call}, want=${want}, found=${found}`,
-    {
-      remedy: 'Use a store that gives back at once what it has acknowledged.',
-    },
-  )
+function broken(store: ObjectStore, call: string, want: number, found: number | undefined) {
+  const facts = `store=${store.url}, call=${call}, want=${want}, found=${found}`
+  return new Failure('invalid', `the store does not keep what it took. ${facts}`, {
+    remedy: 'Use a store that gives back at once what it has acknowledged.',
+  })
+}

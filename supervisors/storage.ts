@@ -32,7 +32,8 @@ export const storage = (run: Prepared): SupervisorSpec => {
   return {
     id: 'storage',
     strategy: 'one-for-one',
-    restarts: { max: 5, withinMs: 60_000 }, // for each child; more is the store failing: tell the root
+    // For each child; more is the store failing: tell the root.
+    restarts: { max: 5, withinMs: 60_000 },
     backoff,
     children: [
       ledger(

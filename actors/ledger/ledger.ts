@@ -159,7 +159,8 @@ export class Ledger {
       this.#quarantined.delete(entry.hash)
       const sample = this.#pending.get(entry.hash)
       if (!sample) continue
-      // First forgotten: whoever computed it again meanwhile, and tells now, has his file removed too.
+      // First forgotten: whoever computed it again meanwhile, and tells now, has his file removed
+      // too.
       this.#pending.delete(entry.hash)
       await this.#remove(sample)
       probe('ledger.removed')

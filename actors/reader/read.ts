@@ -32,7 +32,9 @@ export class Reader {
   #next = 0
   #done = 0
   readonly #ready: Batch[] = []
-  /** Held at a death: they run when nothing else is left, so that one bad batch holds up no other. */
+  /**
+   * Held at a death: they run when nothing else is left, so that one bad batch holds up no other.
+   */
   readonly #suspects: Batch[] = []
   readonly #leases = new Map<string, Batch & { readonly holder: string }>()
   #reading: Promise<void> | undefined

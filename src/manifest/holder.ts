@@ -47,8 +47,8 @@ export function isAlive(pid: number): boolean {
 const exitingFlag = 4
 
 /**
- * A process that was killed keeps its number until its memory is given back and its parent has asked
- * for its exit code, which in a container may be never. Known on Linux only.
+ * A process that was killed keeps its number until its memory is given back and its parent has
+ * asked for its exit code, which in a container may be never. Known on Linux only.
  *
  * @source  proc_pid_stat(5): state and flags follow the name, which ends with the last `)`
  */

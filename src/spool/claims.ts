@@ -27,8 +27,8 @@ export interface Claims {
    */
   charge(by: string, how: { readonly witnessed: boolean }): string | null
   /**
-   * At the start of a process, before its actors, for the claims of the one before. Where nobody saw
-   * it die, someone has started anew, and the streak is forgotten.
+   * At the start of a process, before its actors, for the claims of the one before. Where nobody
+   * saw it die, someone has started anew, and the streak is forgotten.
    *
    * @returns   the batches
    */

@@ -37,9 +37,9 @@ const isHalf = (batchId: string): boolean => batchId.includes('.')
 export const planned = (batchId: string): string => batchId.split('.', 1)[0] ?? batchId
 
 /**
- * What ended extractors since the last batch that was done, after one more death: the batches held at
- * it, as one entry. Halves count as the batch they come from: hunting one bad sample is no storm, and
- * neither is the same company of batches dying twice.
+ * What ended extractors since the last batch that was done, after one more death: the batches held
+ * at it, as one entry. Halves count as the batch they come from: hunting one bad sample is no
+ * storm, and neither is the same company of batches dying twice.
  */
 export function streakAfter(
   streak: readonly string[],

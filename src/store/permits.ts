@@ -4,7 +4,8 @@ import { type Clock, systemClock } from '../clock.ts'
 export type TransferKind = 'sample' | 'manifest'
 
 /**
- * How many of the permits samples may hold: all but one in twenty, kept for the manifest from two on.
+ * How many of the permits samples may hold: all but one in twenty, kept for the manifest from two
+ * on.
  */
 export const sampleRequestsMax = (max: number): number =>
   max < 2 ? max : max - Math.max(1, Math.floor(max / 20))

@@ -25,6 +25,7 @@ export async function demo(options: {
   if (options.json || result.code !== exitCodes.done) return result.code
   const found = await verifyStore(config.store, config.s3)
   const here = relative(process.cwd(), work) || '.'
+  const configured = join(here, 'config.yaml')
   const nothing = result.status.ledger?.spooled.samples === 0
   const lines = [
     verifyText(found),
@@ -32,9 +33,9 @@ export async function demo(options: {
     nothing
       ? 'All of it was there already: nothing was extracted.'
       : 'The hidden states are extracted.',
-    `They lie in ${join(here, 'store')}; the configuration that made them is ${join(here, 'config.yaml')}.`,
+    `They lie in ${join(here, 'store')}; the configuration that made them is ${configured}.`,
     'Try next:',
-    `  node dist/supervisors/main.js check ${join(here, 'config.yaml')}`,
+    `  node dist/supervisors/main.js check ${configured}`,
     `  node dist/supervisors/main.js verify ${config.store}`,
     `  rm -r ${join(here, 'store')}, start again and press Ctrl-C: it goes on where it was`,
   ]

@@ -67,7 +67,7 @@ test('s3 faults: half the body read, then 503, twice: the object is the file’s
   assert.equal(retries.length, 2)
 })
 
-test('s3 faults: an answer lost once it is kept: put again; a condition tells its own', async () => {
+test('s3 faults: an answer lost once kept: put again; a condition tells its own', async () => {
   const { server, store } = await faulty()
   server.faults.push({ times: 1, kind: 'drop-answer' })
   await store.put('k', text('x'))

@@ -73,7 +73,7 @@ test('a thread that always fails at its start is given up, with its remedy', asy
   assert.equal(planted.tree.status().children[0]?.state, 'abandoned')
 })
 
-test('a start that fails for what no waiting mends is given up at once, at any depth', async (t) => {
+test('a start that no waiting mends is given up at once, at every depth', async (t) => {
   const input = { failingStarts: 99, startFailure: 'invalid' } as const
   const inner = supervisor('s', [puppet('puppet', { input })])
   const planted = plant(t, supervisor('root', [inner]))
