@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, rmSync } from 'node:fs'
+import { lstatSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { sleep } from '../src/clock.ts'
 import { Failure } from '../src/failure.ts'
@@ -15,9 +15,14 @@ import { Failure } from '../src/failure.ts'
 
 /** The system's limit on a socket's path, less some. */
 const socketPathMax = 100
-const askMs = 5000
-/** A launcher that was killed takes its process with it within this. */
-const dyingMs = 3000
+
+export interface Patience {
+  /** How long a question waits for its answer. */
+  readonly askMs: number
+  /** A launcher that was killed takes its process with it within this. */
+  readonly dyingMs: number
+}
+const patient: Patience = { askMs: 5000, dyingMs: 3000 }
 
 /** A line in, an answer out. */
 export type Answer = (line: string) => Promise<unknown>
@@ -37,41 +42,71 @@ export function socketPath(work: string): string {
 /**
  * Takes the folder for this process.
  *
- * @throws  Failure `superseded`: another supervisor works in it
+ * @throws  Failure `superseded`: another supervisor works in it; `invalid`: it takes no socket
  */
-export async function holdWorkplace(work: string, answer: Answer): Promise<HeldWorkplace> {
+export async function holdWorkplace(
+  work: string,
+  answer: Answer,
+  { askMs, dyingMs }: Patience = patient,
+): Promise<HeldWorkplace> {
   const path = socketPath(work)
-  mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 })
+  makeOwnFolder(dirname(path), work)
   const until = Date.now() + dyingMs
   for (;;) {
     const server = await listen(path, answer)
     if (server) return { release: () => void server.close() }
-    const holder = await whoListens(path)
-    if (holder === undefined) rmSync(path, { force: true })
+    const before = identityOf(path)
+    const holder = await whoListens(path, askMs)
+    if (holder === undefined) removeStale(path, before)
     else if (Date.now() > until) throw held(work, holder)
     await sleep(50)
   }
 }
 
-const held = (work: string, pid: number): Failure =>
+const held = (work: string, pid: number | 'unknown'): Failure =>
   new Failure('superseded', `another supervisor works in this folder. work=${work}, pid=${pid}`, {
     remedy: 'See `draftsmith status`, stop it first, or give another work folder.',
   })
 
+/** Outside the work folder the socket lies where anyone may make folders: only our own will do. */
+function makeOwnFolder(dir: string, work: string): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  if (dir === work) return
+  const { uid, mode } = lstatSync(dir)
+  if (uid === userInfo().uid && (mode & 0o077) === 0) return
+  throw new Failure(
+    'invalid',
+    `the socket's folder is open to others. path=${dir}, want=uid ${userInfo().uid}, mode 700, ` +
+      `found=uid ${uid}, mode ${(mode & 0o777).toString(8)}`,
+    { remedy: 'Remove it, or give a work folder with a shorter path.' },
+  )
+}
+
+/** Which file a path names now: another of the same name has another. */
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.ino} ${found.ctimeNs}`
+}
+
+/** Only the very file that was found dead: another start may have taken its place meanwhile. */
+function removeStale(path: string, stale: string | undefined): void {
+  if (stale !== undefined && identityOf(path) === stale) rmSync(path, { force: true })
+}
+
+/** Undefined where the name is taken. */
 function listen(path: string, answer: Answer): Promise<Server | undefined> {
-  // Only the owner may open what is made under this mask, from its first moment.
-  const mask = process.umask(0o177)
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => converse(socket, answer))
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') resolve(undefined)
+    // It stays for what comes later, such as a connection for which no descriptor is left.
+    server.on('error', (error) => {
+      if ('code' in error && error.code === 'EADDRINUSE') resolve(undefined)
       else reject(cannotListen(path, error))
     })
-    server.listen(path, () => {
-      chmodSync(path, 0o600)
-      resolve(server)
-    })
-  }).finally(() => process.umask(mask)) as Promise<Server | undefined>
+    // Only the owner may open what is made under this mask, from its first moment.
+    const mask = process.umask(0o177)
+    server.listen(path, () => resolve(server))
+    process.umask(mask)
+  })
 }
 
 const cannotListen = (path: string, cause: unknown): Failure =>
@@ -94,10 +129,19 @@ function converse(socket: Socket, answer: Answer): void {
   })
 }
 
-async function whoListens(path: string): Promise<number | undefined> {
-  const reply = await ask(path, 'who').catch(() => undefined)
-  if (typeof reply !== 'object' || reply === null || !('pid' in reply)) return undefined
-  return Number(reply.pid)
+/**
+ * Undefined where nobody does. One who takes the question and does not answer in time is alive all
+ * the same: its thread is busy.
+ */
+async function whoListens(path: string, askMs: number): Promise<number | 'unknown' | undefined> {
+  try {
+    const reply = await ask(path, 'who', askMs)
+    const told = typeof reply === 'object' && reply !== null && 'pid' in reply
+    return told && typeof reply.pid === 'number' ? reply.pid : 'unknown'
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    return code === 'ECONNREFUSED' || code === 'ENOENT' ? undefined : 'unknown'
+  }
 }
 
 /**
@@ -107,7 +151,7 @@ async function whoListens(path: string): Promise<number | undefined> {
  */
 export async function askSupervisor(work: string, line: string): Promise<unknown> {
   try {
-    return await ask(socketPath(work), line)
+    return await ask(socketPath(work), line, patient.askMs)
   } catch (cause) {
     throw new Failure('unavailable', `no supervisor runs there. work=${work}`, {
       cause,
@@ -116,7 +160,7 @@ export async function askSupervisor(work: string, line: string): Promise<unknown
   }
 }
 
-function ask(path: string, line: string): Promise<unknown> {
+function ask(path: string, line: string, askMs: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const socket = connect(path)
     socket.setTimeout(askMs, () => socket.destroy(new Error(`no answer within ${askMs} ms`)))
@@ -126,7 +170,12 @@ function ask(path: string, line: string): Promise<unknown> {
     replies.on('error', reject)
     replies.once('line', (reply) => {
       socket.end()
-      resolve(JSON.parse(reply))
+      // Of a supervisor that died amid its answer, half a line comes.
+      try {
+        resolve(JSON.parse(reply))
+      } catch (error) {
+        reject(error)
+      }
     })
     socket.once('close', () => reject(new Error('closed without an answer')))
     socket.write(`${line}\n`)
