@@ -46,8 +46,7 @@ export function verdict(code: number | null, signal: NodeJS.Signals | null): Ver
   if (end) return { exit: exitCodeOf(end) }
   if (signal) return { relaunch: signal }
   const ours =
-    code !== null &&
-    (code <= exitCodes.stopped || (code > 128 && code <= 143 && code !== 134 && code !== 139))
+    code !== null && (code <= exitCodes.stopped || endSignals.map(exitCodeOf).includes(code))
   return ours ? { exit: code } : { relaunch: `exit code ${code}` }
 }
 

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { verdict } from '../../supervisors/launcher.ts'
+
+test('launcher: an exit code of ours is the end', () => {
+  for (const code of [0, 1, 2, 3, 4, 5, 129, 130, 143]) {
+    assert.deepEqual(verdict(code, null), { exit: code })
+  }
+})
+
+test('launcher: ended by a signal that asks for an end, it is the end', () => {
+  assert.deepEqual(verdict(null, 'SIGTERM'), { exit: 143 })
+  assert.deepEqual(verdict(null, 'SIGINT'), { exit: 130 })
+  assert.deepEqual(verdict(null, 'SIGHUP'), { exit: 129 })
+})
+
+test('launcher: aborted, killed or wedged, it is started again, and the cause is kept', () => {
+  for (const signal of ['SIGABRT', 'SIGKILL', 'SIGSEGV', 'SIGBUS', 'SIGILL'] as const) {
+    assert.deepEqual(verdict(null, signal), { relaunch: signal })
+  }
+  for (const code of [6, 7, 13, 127, 128, 131, 134, 137, 139, 142, 144, 255]) {
+    assert.deepEqual(verdict(code, null), { relaunch: `exit code ${code}` })
+  }
+})
