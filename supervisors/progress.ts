@@ -12,10 +12,21 @@ export function progressLines(status: RunStatus, columns: number): string[] {
   const { extracted, uploaded } = speed
   const paused = status.state === 'paused' ? '  paused' : ''
   const full = ledger.spool.full ? '  waits: the spool is full' : ''
+  const replay = `${count(reader.found)} of ${count(reader.examined)} rows were there`
+  const extract = [
+    `${perSecond(extracted.samplesPerSecond)} samples/s`,
+    `${perSecond(extracted.tokensPerSecond)} tokens/s`,
+    `ETA ${eta(speed.etaSeconds)}${paused}${full}`,
+  ]
+  const upload = [
+    `${perSecond(uploaded.samplesPerSecond)} samples/s`,
+    `${formatBytes(uploaded.bytesPerSecond)}/s`,
+    `${count(ledger.spool.files)} in the spool`,
+  ]
   const lines = [
-    `replay   ${bar(reader.examined, reader.rows)} ${count(reader.found)} of ${count(reader.examined)} rows were there`,
-    `extract  ${bar(reader.rowsDone, reader.rows)} ${perSecond(extracted.samplesPerSecond)} samples/s, ${perSecond(extracted.tokensPerSecond)} tokens/s, ETA ${eta(speed.etaSeconds)}${paused}${full}`,
-    `upload   ${bar(ledger.stored.samples, ledger.spooled.samples)} ${perSecond(uploaded.samplesPerSecond)} samples/s, ${formatBytes(uploaded.bytesPerSecond)}/s, ${count(ledger.spool.files)} in the spool`,
+    `replay   ${bar(reader.examined, reader.rows)} ${replay}`,
+    `extract  ${bar(reader.rowsDone, reader.rows)} ${extract.join(', ')}`,
+    `upload   ${bar(ledger.stored.samples, ledger.spooled.samples)} ${upload.join(', ')}`,
   ]
   return lines.map((line) => cut(line, columns))
 }

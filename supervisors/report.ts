@@ -1,12 +1,16 @@
-import { count } from '../actors/console/text.ts'
+import { count, skippedText } from '../actors/console/text.ts'
 import { explain } from '../src/failure.ts'
 import type { RunResult } from './run.ts'
 import { exitCodes } from './run-machine.ts'
 
-/** What a run says when it has ended, on stdout. */
-export function printResult(result: RunResult, { json }: { readonly json: boolean }): void {
-  process.stdout.write(`${json ? JSON.stringify(asJson(result)) : asText(result)}\n`)
+/** Tells on stdout how a run has ended. */
+export function printResult(result: RunResult, as: { readonly json: boolean }): void {
+  process.stdout.write(`${resultText(result, as)}\n`)
 }
+
+/** What a run says when it has ended. */
+export const resultText = (result: RunResult, { json }: { readonly json: boolean }): string =>
+  json ? JSON.stringify(asJson(result)) : asText(result)
 
 function asJson({ code, failure, status }: RunResult) {
   const { reader, ledger } = status
@@ -37,9 +41,14 @@ function asText({ code, failure, status }: RunResult): string {
   if (failure) lines.push(`Why: ${explain(failure)}. ${failure.remedy ?? ''}`)
   if (reader?.outcome) {
     const { committed, quarantined, failed } = reader.outcome
-    lines.push(
-      `Of ${count(reader.rows)} rows: ${count(committed)} samples committed, ${count(quarantined)} quarantined, ${count(failed)} failed, ${count(reader.repeated)} rows repeat another, ${skippedText(reader.skipped)}.`,
-    )
+    const ends = [
+      `${count(committed)} samples committed`,
+      `${count(quarantined)} quarantined`,
+      `${count(failed)} failed`,
+      `${count(reader.repeated)} rows repeat another`,
+      skippedText(reader.skipped),
+    ]
+    lines.push(`Of ${count(reader.rows)} rows: ${ends.join(', ')}.`)
   }
   if (ledger) {
     const { samples, tokens } = ledger.spooled
@@ -55,9 +64,4 @@ function headline(code: number, store: string): string {
   if (code === exitCodes.stopped || code > 128)
     return 'Stopped; `run` with the same configuration goes on.'
   return 'Gave up; what was stored is committed, the rest waits in the spool.'
-}
-
-export function skippedText(skipped: Readonly<Record<string, number>>): string {
-  const reasons = Object.entries(skipped).map(([reason, rows]) => `${count(rows)} ${reason}`)
-  return reasons.length === 0 ? 'none skipped' : `skipped: ${reasons.join(', ')}`
 }

@@ -22,6 +22,8 @@ const commands: Readonly<Record<string, Command>> = {
     help: 'give out no more batches; what is spooled is still uploaded',
     run: async (root) => {
       await root.pause()
+      const { state } = root.status()
+      if (state !== 'paused') throw refused(`there is nothing to pause now. state=${state}`)
       return 'Paused. `continue` goes on.'
     },
   },

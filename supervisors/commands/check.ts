@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { count } from '../../actors/console/text.ts'
+import { count, skippedText } from '../../actors/console/text.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
@@ -19,7 +19,6 @@ import {
   threadsFor,
 } from '../preflight.ts'
 import { probeStore } from '../probe-store.ts'
-import { skippedText } from '../report.ts'
 import { exitCodes } from '../run-machine.ts'
 
 /** `check CONFIG`: everything a run needs, looked at before it starts; all that is wrong is told. */

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { completions, runLine } from '../../../actors/console/command.ts'
+import { eta, perSecond, statusText } from '../../../actors/console/text.ts'
+import type { ActorStatus, RootControl, RunStatus } from '../../../protocol/console.ts'
+import { ledgerStatus, runStatus } from '../../support/statuses.ts'
+
+const member = (id: string, of: Partial<ActorStatus> = {}): ActorStatus => ({
+  id,
+  state: 'running',
+  since: 0,
+  restarts: 0,
+  lastCause: null,
+  work: '',
+  busy: null,
+  heartbeatAgeMs: 10,
+  children: [],
+  ...of,
+})
+
+const tree = member('root', {
+  children: [
+    member('storage', {
+      children: [
+        member('ledger', { work: 'serving' }),
+        member('uploader/0', { restarts: 2, lastCause: 'killed', work: '3 of 50 lanes' }),
+      ],
+    }),
+    member('extraction', {
+      children: [
+        member('extractor/0', { busy: { work: 'b000017: 8 rows', deadlineMs: 60_000 }, work: 'x' }),
+      ],
+    }),
+  ],
+})
+
+/** A root that does what it is told, and tells of it. */
+function rootOf(status: RunStatus = runStatus({ actors: tree })) {
+  const told: string[] = []
+  let state = status.state
+  const root: RootControl = {
+    status: () => ({ ...status, state }),
+    pause: async () => {
+      told.push('pause')
+      if (state === 'running') state = 'paused'
+    },
+    continue: async () => {
+      told.push('continue')
+      if (state === 'paused') state = 'running'
+    },
+    kill: async (actor) => void told.push(`kill ${actor}`),
+    stop: () => void told.push('stop'),
+  }
+  return { root, told }
+}
+
+test('console: each command reaches the root', async () => {
+  const { root, told } = rootOf()
+  for (const line of ['pause', '  continue ', 'kill extractor/0', 'stop']) {
+    assert.notEqual(await runLine(root, line), '')
+  }
+  assert.deepEqual(told, ['pause', 'continue', 'kill extractor/0', 'stop'])
+  assert.equal(await runLine(root, '   '), '')
+  assert.match(await runLine(root, 'help'), /kill ACTOR +end an actor/)
+})
+
+test('console: a command that is none is answered by the nearest there is', async () => {
+  const { root, told } = rootOf()
+  await assert.rejects(runLine(root, 'puase'), {
+    kind: 'invalid',
+    message: /puase. Nearest: pause/,
+  })
+  await assert.rejects(runLine(root, 'constructor'), { kind: 'invalid' })
+  assert.deepEqual(told, [])
+})
+
+test('console: kill names the nearest actor, or all of them, and never a supervisor', async () => {
+  const { root, told } = rootOf()
+  await assert.rejects(runLine(root, 'kill extractor/1'), { message: /Nearest: extractor\/0/ })
+  await assert.rejects(runLine(root, 'kill'), { message: /Known: ledger, uploader\/0, extractor/ })
+  await assert.rejects(runLine(root, 'kill storage'), { kind: 'invalid' })
+  assert.deepEqual(told, [])
+})
+
+test('console: a pause that took no hold is not said to have', async () => {
+  const { root } = rootOf(runStatus({ state: 'replaying' }))
+  await assert.rejects(runLine(root, 'pause'), { kind: 'invalid', message: /state=replaying/ })
+})
+
+test('console: a line that was begun is completed, actors after kill', () => {
+  const { root } = rootOf()
+  assert.deepEqual(completions(root, 'st'), ['status', 'stop'])
+  assert.deepEqual(completions(root, 'kill upl'), ['kill uploader/0'])
+  assert.deepEqual(completions(root, 'kill uploader/0 '), [])
+  assert.deepEqual(completions(root, 'pause x'), [])
+})
+
+test('status text: rows, store, spool, speed, and the tree with its restarts', async () => {
+  const { root } = rootOf()
+  const lines = (await runLine(root, 'status')).split('\n')
+  assert.equal(lines[0], 'running: run run-1, pid 42')
+  assert.ok(lines.some((line) => /^rows 600 of 1,000 examined: 200 were there/.test(line)))
+  assert.ok(lines.some((line) => /skipped: 3 empty, 1 too long$/.test(line)))
+  assert.ok(lines.some((line) => /^store 400 committed, 20 stored and not yet/.test(line)))
+  assert.ok(lines.some((line) => /30 of 100 requests open \(at most 64\)$/.test(line)))
+  assert.ok(lines.some((line) => /^ {4}uploader\/0 .*restarts 2, last: killed, 3 of/.test(line)))
+  assert.ok(lines.some((line) => /extractor\/0 .*, b000017: 8 rows$/.test(line)))
+})
+
+test('status text: each failed sample is named, and a full spool says why', () => {
+  const ledger = ledgerStatus({
+    failed: [{ hash: 'ab', reason: 'access denied' }],
+    spool: { files: 1, bytes: 1e9, full: 'spool.maxBytes is reached' },
+  })
+  const text = statusText(runStatus({ ledger, run: '' }), 0)
+  assert.match(text, /^failed ab: access denied$/m)
+  assert.match(text, /; full: spool.maxBytes is reached;/)
+  assert.match(text, /run \(not known yet\)/)
+})
+
+test('status text: before an actor has answered, what is known is told', () => {
+  const text = statusText(runStatus({ reader: null, ledger: null }), 0)
+  assert.equal(text.split('\n').length, 3)
+})
+
+test('status text: times and speeds read well at any size', () => {
+  assert.deepEqual([59, 61, 3600, 90_061].map(eta), ['00:59', '01:01', '1:00:00', '25:01:01'])
+  assert.deepEqual([null, Number.NaN, Number.POSITIVE_INFINITY].map(eta), ['?', '?', '?'])
+  assert.deepEqual([0, 1.25, 99.94, 12_345.6].map(perSecond), ['0.0', '1.3', '99.9', '12,346'])
+})

@@ -1,0 +1,53 @@
+/** A run in its middle, as its status tells it; tests change what they are about. */
+import type { RunStatus } from '../../protocol/console.ts'
+import type { LedgerStatus } from '../../protocol/ledger.ts'
+import type { ReaderStatus } from '../../protocol/reader.ts'
+
+export const readerStatus = (of: Partial<ReaderStatus> = {}): ReaderStatus => ({
+  rows: 1000,
+  examined: 600,
+  found: 200,
+  rowsDone: 500,
+  tokens: 10_000,
+  tokensDone: 4000,
+  repeated: 5,
+  skipped: { empty: 3, 'too long': 1 },
+  batches: { planned: 40, leased: 2, done: 17 },
+  halved: [],
+  outcome: null,
+  ...of,
+})
+
+export const ledgerStatus = (of: Partial<LedgerStatus> = {}): LedgerStatus => ({
+  committed: 400,
+  quarantined: 1,
+  failed: [],
+  spooled: { samples: 250, bytes: 2_500_000, tokens: 2500 },
+  stored: { samples: 125, bytes: 1_250_000, tokens: 1250 },
+  spool: { files: 125, bytes: 1_250_000, full: null },
+  uploading: 30,
+  permits: { open: 30, max: 100, peak: 64 },
+  uncommitted: 20,
+  segments: 3,
+  lastStoreSuccess: 1,
+  gaveUp: null,
+  ...of,
+})
+
+export const runStatus = (of: Partial<RunStatus> = {}): RunStatus => ({
+  run: 'run-1',
+  state: 'running',
+  pid: 42,
+  store: 's3://bucket/run',
+  work: '/work',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  reader: readerStatus(),
+  ledger: ledgerStatus(),
+  speed: {
+    extracted: { samplesPerSecond: 12.34, tokensPerSecond: 12_345.6 },
+    uploaded: { samplesPerSecond: 10, bytesPerSecond: 1_100_000 },
+    etaSeconds: 3723,
+  },
+  actors: null,
+  ...of,
+})
