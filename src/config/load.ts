@@ -79,8 +79,8 @@ function warningsOf(config: Config): string[] {
 }
 
 /**
- * The configuration as it is kept in the store: without what may hold a secret (`notify`, `cluster`),
- * and without what belongs to one machine (`work`).
+ * The configuration as it is kept in the store: without what may hold a secret (`notify`,
+ * `cluster`), and without what belongs to one machine (`work`).
  */
 export function configForStore(config: Config): string {
   const { work: _machine, notify: _hook, cluster: _login, ...kept } = config

@@ -9,8 +9,8 @@ const partsMax = 9000
 const partsAtOnce = 4
 
 /**
- * Parts are of one size, all but the last, as R2 demands. An upload of this key that an earlier start
- * left open is aborted first: its parts are paid for, and nobody completes it.
+ * Parts are of one size, all but the last, as R2 demands. An upload of this key that an earlier
+ * start left open is aborted first: its parts are paid for, and nobody completes it.
  *
  * @param crc32  of the file
  */

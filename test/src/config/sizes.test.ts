@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatBytes, parseBytes } from '../../../src/config/sizes.ts'
 
-test('sizes: decimal without the i, binary with it, in either case, with or without a space', () => {
+test('sizes: decimal without the i, binary with it, in either case', () => {
   const cases: [string, number][] = [
     ['150GB', 150e9],
     ['64 MiB', 64 * 2 ** 20],

@@ -50,7 +50,7 @@ const rows = [
   [6, 7, 8, 9],
 ]
 
-test('dataset copy: what comes back from the store is the dataset, and nothing is fetched twice', async (t) => {
+test('dataset copy: what comes back is the dataset; nothing is fetched twice', async (t) => {
   const store = new Counting()
   const { path, sent, progress } = await published(t, store, rows)
   assert.ok(sent)
@@ -84,7 +84,7 @@ test('dataset copy: published a second time, nothing is sent', async (t) => {
   assert.equal(store.puts.length, before)
 })
 
-test('dataset copy: cut short before its index, it goes on with the files that are missing', async (t) => {
+test('dataset copy: cut short before its index, only what is missing is sent', async (t) => {
   const store = new Counting()
   const { path } = await published(t, store, rows)
   await store.remove(indexKey)
@@ -94,7 +94,7 @@ test('dataset copy: cut short before its index, it goes on with the files that a
   assert.deepEqual(store.puts, ['dataset/data-00001-of-00002.arrow', indexKey])
 })
 
-test('dataset copy: a dataset that changed is sent anew, and no index vouches meanwhile', async (t) => {
+test('dataset copy: one that changed is sent anew, and no index vouches meanwhile', async (t) => {
   const indexes: boolean[] = []
   class Watching extends Counting {
     override async put(key: string, body: Body, options?: PutOptions): Promise<Acknowledgement> {
@@ -112,7 +112,7 @@ test('dataset copy: a dataset that changed is sent anew, and no index vouches me
   assert.deepEqual(rowsOf(opened), rowsOf(path))
 })
 
-test('dataset copy: a damaged index stops a fetch, and a machine that has the dataset mends it', async (t) => {
+test('dataset copy: a damaged index stops a fetch, and a publication mends it', async (t) => {
   const store = new Counting()
   const { path } = await published(t, store, rows)
   await store.put(indexKey, Buffer.from('{"format": 1, "fing'))
@@ -146,7 +146,7 @@ test('dataset copy: an index may name no file outside its folder', async (t) => 
   }
 })
 
-test('dataset copy: a file that is missing or differs is named, and leaves nothing behind', async (t) => {
+test('dataset copy: a file that is missing or differs is named, and not kept', async (t) => {
   const store = new MemoryStore()
   const { path } = await published(t, store, rows)
   const key = 'dataset/data-00000-of-00002.arrow'

@@ -45,7 +45,7 @@ test('permits: of two, one is kept for the manifest; a single one serves both', 
   assert.equal(granted([segment]), 1)
 })
 
-test('permits: one that comes back goes to the oldest question; given back twice it counts once', async () => {
+test('permits: one that comes back goes to the oldest question, and only once', async () => {
   const permits = new Permits(1, { clock: new SimulatedClock() })
   const asked = [ask(permits, 'a'), ask(permits, 'b'), ask(permits, 'c')]
   await settled()
@@ -61,7 +61,7 @@ test('permits: one that comes back goes to the oldest question; given back twice
   assert.equal(permits.open, 1)
 })
 
-test('permits: a question that waited long enough is answered null, and takes none later', async () => {
+test('permits: a question that waited long enough is answered null', async () => {
   const clock = new SimulatedClock()
   const permits = new Permits(1, { clock })
   const holder = ask(permits, 'a')

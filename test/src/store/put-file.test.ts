@@ -54,7 +54,7 @@ test('put file: one that is small goes whole, with its checksum', async (t) => {
   assert.deepEqual(store.sizes, [])
 })
 
-test('put file: a large one goes in equal parts, the last the rest; orphans of its key go first', async (t) => {
+test('put file: a large one goes in equal parts; orphans of its key go first', async (t) => {
   const store = new Watched()
   await store.startMultipart('k')
   const other = await store.startMultipart('k2')
@@ -71,7 +71,7 @@ test('put file: a large one goes in equal parts, the last the rest; orphans of i
   )
 })
 
-test('put file: where a part fails, nothing is left open and no part comes after the abort', async (t) => {
+test('put file: where a part fails, no part comes after the abort', async (t) => {
   const store = new Watched()
   store.failsAt = 2
   const putting = putFile(store, 'k', await fileOf(t, 100 * MiB), 0)
