@@ -33,6 +33,13 @@ export class Failure extends Error {
 export const isFailure = (error: unknown, kind?: FailureKind): error is Failure =>
   error instanceof Failure && (kind === undefined || error.kind === kind)
 
+/** Whether it is an error of Node's own with one of these codes, such as `ENOENT`. */
+export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  typeof error.code === 'string' &&
+  codes.includes(error.code)
+
 /** The message with its causes, innermost last, on one line. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

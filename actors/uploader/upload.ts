@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { createActor } from 'xstate'
 import type { SampleRef } from '../../protocol/sample.ts'
-import { explain, isFailure } from '../../src/failure.ts'
+import { explain, hasCode, isFailure } from '../../src/failure.ts'
 import { sampleKey } from '../../src/manifest/key.ts'
 import { probe } from '../../src/probe.ts'
+import { diskFailure, errorCode } from '../../src/spool/disk-failure.ts'
 import { confirm } from '../../src/store/confirm.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { type UploadEvent, uploadMachine } from './machine.ts'
@@ -70,14 +71,17 @@ function ended(state: unknown): 'torn' | 'failed' | 'returned' {
   throw new Error(`an upload stands still. state=${String(state)}`)
 }
 
-/** The file's bytes where they are what its name says; undefined for a torn file, or none. */
+/**
+ * The file's bytes where they are what its name says; undefined for a torn file, none, or one that
+ * the disk has lost.
+ */
 async function readWhole(path: string, sample: SampleRef): Promise<Buffer | undefined> {
   try {
     const bytes = await readFile(path)
     const whole = bytes.length === sample.bytes && crc32(bytes) === sample.crc32
     return whole ? bytes : undefined
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (hasCode(error, 'ENOENT')) return undefined
     throw error
   }
 }

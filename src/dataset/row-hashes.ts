@@ -8,7 +8,7 @@
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import { Failure } from '../failure.ts'
+import { Failure, hasCode } from '../failure.ts'
 
 const magic = 'DSROWHS1'
 const headerBytes = magic.length + 8
@@ -104,7 +104,7 @@ export class RowHashes {
     try {
       bytes = readFileSync(path)
     } catch (cause) {
-      if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+      if (hasCode(cause, 'ENOENT')) return undefined
       throw new Failure('corrupt', `a table of row hashes cannot be read. file=${path}`, { cause })
     }
     return RowHashes.decode(bytes, rows, fingerprint)

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { z } from 'zod'
-import { Failure } from '../failure.ts'
+import { Failure, hasCode } from '../failure.ts'
 
 export const lockKey = 'manifest/lock.json'
 
@@ -38,7 +38,7 @@ export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return hasCode(error, 'EPERM')
   }
   return !isEnding(pid)
 }

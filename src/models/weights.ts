@@ -5,7 +5,7 @@
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { explain, Failure } from '../failure.ts'
+import { explain, Failure, hasCode } from '../failure.ts'
 import type { TensorInfo } from '../safetensors/header.ts'
 import { openSafetensors, type SafetensorsFile } from '../safetensors/read.ts'
 
@@ -117,7 +117,7 @@ async function exists(path: string): Promise<boolean> {
     await stat(path)
     return true
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
+    if (hasCode(error, 'ENOENT')) return false
     throw new Failure('invalid', `checkpoint cannot be read. path=${path}, ${explain(error)}`)
   }
 }

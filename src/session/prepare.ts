@@ -16,7 +16,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Failure } from '../failure.ts'
+import { Failure, hasCode } from '../failure.ts'
 import { encodeGraph } from '../graph/encode.ts'
 import type { Graph } from '../graph/graph.ts'
 
@@ -75,7 +75,7 @@ async function placeWeights(
     try {
       await link(source, temporary)
     } catch (error) {
-      if (!unlinkable.some((code) => isCode(error, code))) throw error
+      if (!hasCode(error, ...unlinkable)) throw error
       onCopy({ path: source, bytes: want.size })
       await copyFile(source, temporary)
       await utimes(temporary, want.atime, want.mtime)
@@ -109,10 +109,7 @@ async function statIfThere(path: string) {
   try {
     return await stat(path)
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
+    if (hasCode(error, 'ENOENT')) return undefined
     throw error
   }
 }
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { Failure } from '../failure.ts'
-import { diskFailure, errorCode } from './disk-failure.ts'
+import { Failure, hasCode } from '../failure.ts'
+import { diskFailure } from './disk-failure.ts'
 
 const recordSchema = z.strictObject({
   batch: z.string(),
@@ -98,7 +98,7 @@ function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
+    if (hasCode(error, 'ENOENT')) return undefined
     throw error
   }
 }

@@ -22,7 +22,7 @@ export function diskFailure(error: unknown, what: string, path: string): unknown
   return new Failure('invalid', facts, { remedy, cause: error })
 }
 
-export const errorCode = (error: unknown): string | undefined =>
+const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && 'syscall' in error
     ? error.code
     : undefined

@@ -1,7 +1,8 @@
 /** What a crash left in the spool: whole files are kept, everything half-written goes. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import { diskFailure, errorCode } from './disk-failure.ts'
+import { hasCode } from '../failure.ts'
+import { diskFailure } from './disk-failure.ts'
 import { type SpooledSample, spoolName } from './name.ts'
 import type { Spool } from './spool.ts'
 
@@ -75,9 +76,9 @@ export async function inspect(
       await file.close()
     }
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return 'gone'
+    if (hasCode(error, 'ENOENT')) return 'gone'
     // The disk lost it: it is computed again, like any other file that cannot be read back.
-    if (errorCode(error) === 'EIO') return 'torn'
+    if (hasCode(error, 'EIO')) return 'torn'
     throw diskFailure(error, 'spooled sample cannot be read', path)
   }
 }

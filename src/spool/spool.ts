@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Failure } from '../failure.ts'
+import { Failure, hasCode } from '../failure.ts'
 import { probe } from '../probe.ts'
-import { diskFailure, errorCode } from './disk-failure.ts'
+import { diskFailure } from './disk-failure.ts'
 import { isTempName, parseSpoolName, type SpooledSample, spoolName, tempName } from './name.ts'
 
 /** How often `add` writes a file whose temporary name is taken away from under it. */
@@ -106,7 +106,7 @@ async function writeAndRename(
     await rename(temp, join(dir, name))
     return true
   } catch (error) {
-    if (errorCode(error) === 'ENOENT' && isRename(error)) return false
+    if (hasCode(error, 'ENOENT') && isRename(error)) return false
     await rm(temp, { force: true })
     throw error
   }

@@ -1,7 +1,7 @@
 /** Bodies: bytes in memory, or a stretch of a file that is read anew at every attempt. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import { Failure } from '../failure.ts'
+import { Failure, hasCode } from '../failure.ts'
 import type { Body, FileBody } from './store.ts'
 
 const CHUNK_BYTES = 1 << 20
@@ -64,7 +64,7 @@ async function openBody(body: FileBody): Promise<FileHandle> {
   try {
     return await open(body.path)
   } catch (cause) {
-    const kind = hasCode(cause, 'EMFILE') || hasCode(cause, 'ENFILE') ? 'unavailable' : 'corrupt'
+    const kind = hasCode(cause, 'EMFILE', 'ENFILE') ? 'unavailable' : 'corrupt'
     throw new Failure(kind, `file to be stored cannot be opened. path=${body.path}`, { cause })
   }
 }
@@ -86,7 +86,3 @@ async function fill(
     done += bytesRead
   }
 }
-
-/** Whether a thrown value carries this errno or code. */
-export const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code

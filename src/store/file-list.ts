@@ -2,7 +2,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasCode } from './body.ts'
+import { hasCode } from '../failure.ts'
 import { compareKeys, SIDE_FOLDER } from './keys.ts'
 
 /**

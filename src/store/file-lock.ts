@@ -6,8 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { sleep } from '../clock.ts'
-import { Failure } from '../failure.ts'
-import { hasCode } from './body.ts'
+import { Failure, hasCode } from '../failure.ts'
 
 const STALE_MS = 10_000
 const WAIT_MS = 30_000
@@ -57,7 +56,7 @@ function breakStale(path: string): void {
     renameSync(path, aside)
     if (ownerOf(aside) !== owner) linkSync(aside, path)
   } catch (error) {
-    if (!hasCode(error, 'ENOENT') && !hasCode(error, 'EEXIST')) throw error
+    if (!hasCode(error, 'ENOENT', 'EEXIST')) throw error
   } finally {
     rmSync(aside, { force: true })
   }

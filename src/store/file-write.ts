@@ -7,7 +7,8 @@ import { randomUUID } from 'node:crypto'
 import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { bodyBytes, bodyChunks, checkCrc, hasCode } from './body.ts'
+import { hasCode } from '../failure.ts'
+import { bodyBytes, bodyChunks, checkCrc } from './body.ts'
 import type { Body } from './store.ts'
 
 /** What no process can still be writing. */

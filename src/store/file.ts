@@ -7,7 +7,7 @@ import { readFileSync, renameSync } from 'node:fs'
 import { open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { hasCode } from './body.ts'
+import { hasCode } from '../failure.ts'
 import { fileFailure } from './file-errors.ts'
 import { walkKeys } from './file-list.ts'
 import { exclusively } from './file-lock.ts'
@@ -183,8 +183,7 @@ async function unlessAbsent<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
-    const absent = ['ENOENT', 'ENOTDIR', 'EISDIR', 'ERR_FS_EISDIR']
-    if (absent.some((code) => hasCode(error, code))) return undefined
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'ERR_FS_EISDIR')) return undefined
     throw error
   }
 }
@@ -215,7 +214,7 @@ function etagNow(path: string): string | undefined {
   try {
     return md5(readFileSync(path))
   } catch (error) {
-    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined
     throw error
   }
 }
