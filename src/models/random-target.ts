@@ -6,16 +6,11 @@ import { join } from 'node:path'
 import { type Random, seededRandom } from '../clock.ts'
 import { encodeSafetensors, type TensorToWrite } from '../safetensors/write.ts'
 import { float32ToBfloat16 } from '../tensor/bfloat16.ts'
+import type { TargetConfig } from './config.ts'
 
-/** The shape of a target to make up, in the words of config.json. */
-export interface RandomTarget {
-  readonly layers: number
-  readonly hiddenSize: number
-  readonly intermediateSize: number
-  readonly vocabSize: number
-  readonly heads: number
-  readonly kvHeads: number
-  readonly headDim: number
+/** The shape of a target to make up. What is left out of the config is the same for all of them. */
+export interface RandomTarget
+  extends Omit<TargetConfig, 'architecture' | 'family' | 'rmsNormEps' | 'rope'> {
   readonly dtype: 'BF16' | 'F32'
   readonly seed: number
 }
