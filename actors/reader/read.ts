@@ -8,6 +8,9 @@ import { halves, type PlannedBatches } from './planned.ts'
 
 /** How long a question for work waits for an answer. */
 const askMs = 5000
+/** How often a question that waits looks again. */
+const pollMs = 20
+const pausedMs = 100
 /** Batches read ahead, so that no extractor waits for the disk. */
 const readAhead = 2
 /** The longest this thread looks through the plan without letting a message in. */
@@ -36,7 +39,9 @@ export class Reader {
    * Held at a death: they run when nothing else is left, so that one bad batch holds up no other.
    */
   readonly #suspects: Batch[] = []
-  readonly #leases = new Map<string, Batch & { readonly holder: string }>()
+  /** A single row each that ends its extractor: to be told as quarantined. */
+  readonly #condemned: Batch[] = []
+  readonly #leases = new Map<string, { readonly batch: Batch; readonly holder: string }>()
   #reading: Promise<void> | undefined
   #settling: Promise<void> | undefined
   #state: 'reading' | 'paused' | 'draining' | 'finished' = 'reading'
@@ -48,19 +53,14 @@ export class Reader {
   }
 
   async next(holder: string): Promise<NextBatch> {
-    const until = this.#parts.clock.now() + askMs
-    while (this.#parts.clock.now() < until) {
+    const { clock } = this.#parts
+    const until = clock.now() + askMs
+    while (clock.now() < until) {
       if (this.#state === 'finished') return { kind: 'finished' }
       if (this.#state === 'draining') return { kind: 'later' }
-      if (this.#state === 'paused') {
-        await sleep(100, this.#parts.clock)
-        continue
-      }
-      const batch = await this.#take()
+      const batch = this.#state === 'paused' ? undefined : this.#take()
       if (batch) return { kind: 'batch', batch: this.#lease(batch, holder) }
-      // Batches under way may come back; until then nothing is finished.
-      if (this.#leases.size > 0) await sleep(20, this.#parts.clock)
-      else await this.#settleOnce()
+      await this.#moveOn(until - clock.now())
     }
     return { kind: 'later' }
   }
@@ -72,10 +72,10 @@ export class Reader {
 
   /** Its thread is gone: what it held goes to the next who asks. */
   holderEnded(holder: string): void {
-    for (const [id, batch] of this.#leases) {
-      if (batch.holder !== holder) continue
+    for (const [id, lease] of this.#leases) {
+      if (lease.holder !== holder) continue
       this.#leases.delete(id)
-      this.#ready.unshift(batch)
+      this.#ready.unshift(lease.batch)
     }
   }
 
@@ -117,8 +117,8 @@ export class Reader {
     const { examined } = this.#parts.batches
     let rowsDone = examined.rows
     let tokensDone = examined.tokens
-    const open = [...this.#ready, ...this.#suspects, ...this.#leases.values()]
-    for (const batch of open) {
+    const leased = [...this.#leases.values()].map(({ batch }) => batch)
+    for (const batch of [...this.#ready, ...this.#suspects, ...this.#condemned, ...leased]) {
       rowsDone -= batch.rows.length
       tokensDone -= batch.tokenIds.length
     }
@@ -126,34 +126,42 @@ export class Reader {
   }
 
   #lease(batch: Batch, holder: string): Batch {
-    this.#leases.set(batch.id, { ...batch, holder })
+    this.#leases.set(batch.id, { batch, holder })
     // A copy travels: ours is lent again if its holder dies.
     return { ...batch, tokenIds: batch.tokenIds.slice() }
   }
 
-  /** The next batch that may run as it is; undefined at the end of the plan. */
-  async #take(): Promise<Batch | undefined> {
-    const { claims } = this.#parts
-    for (;;) {
-      if (this.#ready.length === 0) await this.#readMore()
-      const batch = this.#ready.shift()
-      if (!batch) return await this.#takeSuspect()
-      void this.#readMore()
-      if (!claims.isSuspect(batch.id)) return batch
+  /** A batch that may run as it is, where one is ready. */
+  #take(): Batch | undefined {
+    for (let batch = this.#ready.shift(); batch; batch = this.#ready.shift()) {
+      if (this.#moreToRead) void this.#readMore()
+      if (!this.#parts.claims.isSuspect(batch.id)) return batch
       this.#suspects.push(batch)
     }
+    return this.#moreToRead ? undefined : this.#takeSuspect()
   }
 
   /** Halves what has killed too often, down to the one row that does. */
-  async #takeSuspect(): Promise<Batch | undefined> {
-    for (;;) {
-      const batch = this.#suspects.shift()
-      if (!batch) return undefined
+  #takeSuspect(): Batch | undefined {
+    for (let batch = this.#suspects.shift(); batch; batch = this.#suspects.shift()) {
       const verdict = this.#parts.claims.verdict(batch.id, batch.rows.length)
       if (verdict === 'run') return batch
       if (verdict === 'halve') this.#suspects.unshift(...halves(batch))
-      else await this.#quarantine(batch)
+      else this.#condemned.push(batch)
     }
+    return undefined
+  }
+
+  /** What may bring a batch, or the end, where none is ready; no longer than `ms`. */
+  async #moveOn(ms: number): Promise<void> {
+    const { clock } = this.#parts
+    const [condemned] = this.#condemned
+    if (this.#state === 'paused') await sleep(pausedMs, clock)
+    else if (this.#moreToRead) await this.#readMoreFor(ms)
+    else if (condemned) await this.#quarantine(condemned)
+    // Batches under way may come back; until then nothing is finished.
+    else if (this.#leases.size > 0) await sleep(pollMs, clock)
+    else await this.#settleOnce()
   }
 
   async #quarantine(batch: Batch): Promise<void> {
@@ -161,7 +169,23 @@ export class Reader {
     await this.#parts.quarantined(
       batch.rows.filter((row) => row.wanted).map(({ hash, tokens }) => ({ hash, tokens, reason })),
     )
+    // Of several that told it, the first; until then the batch was not at its end.
+    const at = this.#condemned.indexOf(batch)
+    if (at < 0) return
+    this.#condemned.splice(at, 1)
     this.#parts.claims.quarantined(batch.id)
+  }
+
+  get #moreToRead(): boolean {
+    return this.#reading !== undefined || this.#next < this.#parts.batches.planned
+  }
+
+  /** Through a long stretch of rows that are known, the one who asked is answered meanwhile. */
+  async #readMoreFor(ms: number): Promise<void> {
+    const enough = new AbortController()
+    const late = sleep(ms, this.#parts.clock, enough.signal).catch(() => undefined)
+    await Promise.race([this.#readMore(), late])
+    enough.abort()
   }
 
   #readMore(): Promise<void> {
@@ -197,8 +221,8 @@ export class Reader {
   async #settle(): Promise<void> {
     const { batches, known, log, settled } = this.#parts
     const { kind, quarantined, failed } = await settled()
-    const left = this.#ready.length + this.#suspects.length + this.#leases.size
-    const allDone = this.#next >= batches.planned && left === 0
+    const left = this.#ready.length + this.#suspects.length + this.#condemned.length
+    const allDone = !this.#moreToRead && left + this.#leases.size === 0
     if (kind !== 'settled' || !allDone) return
     const missing = batches.missing(await known(), failed)
     if (missing.size > 0) {
