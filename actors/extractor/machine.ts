@@ -82,7 +82,8 @@ export const extractorMachine = setup({
             onDone: { target: 'asking', actions: assign({ extracted: null }) },
           },
         },
-        finished: { always: { guard: 'told', target: 'drained' } },
+        // Asked again now and then: a reader that has restarted finds the end by being asked.
+        finished: { always: { guard: 'told', target: 'drained' }, after: { 1000: 'asking' } },
         drained: { type: 'final' },
       },
     },
