@@ -3,7 +3,7 @@ import type { Peer } from '../../protocol/peer.ts'
 import type { Pulse } from '../../protocol/pulse.ts'
 import type { NextBatch, readerContract } from '../../protocol/reader.ts'
 import type { Batch, SampleRef } from '../../protocol/sample.ts'
-import { sleep, systemClock } from '../../src/clock.ts'
+import { type Clock, sleep, systemClock } from '../../src/clock.ts'
 import { explain, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import type { StoredDType } from '../../src/models/hidden-states.ts'
@@ -29,11 +29,12 @@ export interface StepParts {
   readonly ledger: Peer<typeof ledgerContract>
   readonly pulse: Pulse
   readonly log: Log
+  readonly clock?: Clock
 }
 
 /** What each state of the extractor's life does. */
 export function stepsOf(parts: StepParts) {
-  const { claims, id, ledger, log, model, pulse, reader, spool } = parts
+  const { claims, clock = systemClock, id, ledger, log, model, pulse, reader, spool } = parts
   const deadline = new Deadline()
   let current = ''
 
@@ -41,15 +42,14 @@ export function stepsOf(parts: StepParts) {
    * A full disk loses the file that met it, and no more: it is written again when there is room.
    */
   const keep = async (sample: SampleRef, pieces: readonly Uint8Array[]): Promise<void> => {
-    for (;;) {
+    for (let tries = 0; ; tries++) {
       try {
         await spool.add({ ...sample, parts: pieces })
         return
       } catch (error) {
         if (!isFailure(error, 'unavailable')) throw error
-        log.warn({ reason: explain(error) }, 'a sample waits for room on the disk')
-        pulse.busy('waiting for room on the disk', deadline.ms)
-        await sleep(diskPauseMs, systemClock)
+        if (tries === 0) log.warn({ reason: explain(error) }, 'a sample waits for room on the disk')
+        await sleep(diskPauseMs, clock)
       }
     }
   }
