@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { RowHashes } from '../../src/dataset/row-hashes.ts'
 import { explain, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
+import { diskFailure } from '../../src/spool/disk-failure.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { rowHashesFile, rowHashesKey } from './open.ts'
 
@@ -20,12 +21,13 @@ export function keepSaved(hashes: RowHashes, parts: SaveParts): { now(): Promise
     if (hashes.known === savedKnown) return
     savedKnown = hashes.known
     const file = rowHashesFile(parts.work)
-    hashes.save(file)
     try {
+      hashes.save(file)
       await parts.store.put(rowHashesKey, await readFile(file))
     } catch (error) {
-      if (!isFailure(error)) throw error
-      parts.log.warn({ reason: explain(error) }, 'row hashes are not in the store')
+      const failure = diskFailure(error, 'row hashes not written', file)
+      if (!isFailure(failure)) throw error
+      parts.log.warn({ reason: explain(failure) }, 'row hashes are not saved')
     }
   }
   const timer = setInterval(() => void now(), saveEveryMs)
