@@ -70,7 +70,8 @@ export class Committer {
   #start(): Promise<void> {
     this.#parts.clock.clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#writing ??= this.#write().finally(() => {
+    // One that failed stays: the run cannot go on, and whoever asks later learns why.
+    this.#writing ??= this.#write().then(() => {
       this.#writing = undefined
       this.#schedule()
     })
