@@ -3,12 +3,12 @@ import type { LedgerStatus, NextLease, Settled } from '../../protocol/ledger.ts'
 import type { QuarantinedSample, SampleHash, SampleRef } from '../../protocol/sample.ts'
 import { type Clock, sleep } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
-import { type ManifestEntry, quarantined, rowHash } from '../../src/manifest/entry.ts'
-import { sampleKey } from '../../src/manifest/key.ts'
+import type { ManifestEntry } from '../../src/manifest/entry.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
 import { probe } from '../../src/probe.ts'
 import { freeBytes, type Spool } from '../../src/spool/spool.ts'
 import type { Committer } from './commit.ts'
+import { quarantinedEntry, quarantinedHashes, storedEntry } from './entries.ts'
 import type { Room } from './room.ts'
 
 /** How long a question for work waits for an answer. */
@@ -36,7 +36,8 @@ export class Ledger {
   readonly #uploads: LeaseBook<SampleRef>
   /** Every sample between its spooling and its commit. */
   readonly #pending = new Map<SampleHash, SampleRef>()
-  readonly #failed = new Map<SampleHash, string>()
+  /** Their files stay in the spool: the next run sends them again. */
+  readonly #failed = new Map<SampleHash, { readonly sample: SampleRef; readonly reason: string }>()
   readonly #quarantined = new Set<SampleHash>()
   #full: string | null = null
   readonly #spooled = { samples: 0, bytes: 0, tokens: 0 }
@@ -58,7 +59,7 @@ export class Ledger {
 
   known(): Uint8Array<ArrayBuffer> {
     const committed = this.#parts.table.hashes()
-    const more = [...this.#pending.keys(), ...this.#quarantined]
+    const more = [...this.#pending.keys(), ...this.#quarantined, ...this.#failed.keys()]
     const all = new Uint8Array(committed.length + more.length * 16)
     all.set(committed)
     more.forEach((hash, i) => {
@@ -91,17 +92,18 @@ export class Ledger {
   async spooled(extractor: string, samples: readonly SampleRef[]): Promise<void> {
     for (const sample of samples) {
       // Told twice: the same file, counted already.
-      if (this.#pending.get(sample.hash)?.crc32 === sample.crc32) continue
+      if (this.#held(sample.hash)?.crc32 === sample.crc32) continue
       this.#parts.room.added(sample.bytes, extractor)
-      count(this.#spooled, sample)
-      await this.#keepOrRemove(sample)
+      if (await this.#keepOrRemove(sample)) count(this.#spooled, sample)
     }
     this.#parts.room.clear(extractor)
   }
 
   quarantined(samples: readonly QuarantinedSample[]): void {
     for (const { hash, tokens, reason } of samples) {
-      if (this.#parts.table.has(hash) || this.#quarantined.has(hash)) continue
+      // What was computed once, whatever happened later, is data.
+      const ended = this.#parts.table.has(hash) || this.#held(hash) !== undefined
+      if (ended || this.#quarantined.has(hash)) continue
       this.#nowBusy()
       this.#quarantined.add(hash)
       this.#parts.log.warn({ hash, tokens, reason }, 'sample quarantined')
@@ -139,7 +141,7 @@ export class Ledger {
     const sample = this.#uploads.settle(lease)
     if (!sample) return
     this.#pending.delete(sample.hash)
-    this.#failed.set(sample.hash, reason)
+    this.#failed.set(sample.hash, { sample, reason })
     this.#refusals++
     this.#parts.log.error({ hash: sample.hash, reason }, 'the store will not take a sample')
   }
@@ -193,8 +195,8 @@ export class Ledger {
   /** Why the run cannot go on with this store; null where it can. */
   whyLost(deadlineMinutes: number): string | null {
     if (this.#refusals >= refusalsMax) {
-      const [last] = [...this.#failed.values()].slice(-1)
-      return `the store refused ${this.#refusals} samples in a row, the last: ${last}`
+      const last = [...this.#failed.values()].at(-1)
+      return `the store refused ${this.#refusals} samples in a row, the last: ${last?.reason}`
     }
     if (!this.busy) return null
     const heard = Math.max(this.#lastStoreSuccess ?? 0, this.#busySince)
@@ -212,7 +214,7 @@ export class Ledger {
     return {
       committed: table.stored,
       quarantined: table.quarantined,
-      failed: [...this.#failed].map(([hash, reason]) => ({ hash, reason })),
+      failed: [...this.#failed].map(([hash, { reason }]) => ({ hash, reason })),
       spooled: { ...this.#spooled },
       stored: { ...this.#stored },
       spool: { files: room.files, bytes: room.bytes, full: this.#full },
@@ -223,13 +225,22 @@ export class Ledger {
     }
   }
 
-  async #keepOrRemove(sample: SampleRef): Promise<void> {
+  /** False where another file of it is there, or was stored. */
+  async #keepOrRemove(sample: SampleRef): Promise<boolean> {
     const committed = this.#parts.table.get(sample.hash)?.status === 'stored'
-    if (committed || this.#pending.has(sample.hash)) return await this.#remove(sample)
-    this.#failed.delete(sample.hash)
+    if (committed || this.#held(sample.hash)) {
+      await this.#remove(sample)
+      return false
+    }
     this.#nowBusy()
     this.#pending.set(sample.hash, sample)
     this.#uploads.add(sample)
+    return true
+  }
+
+  /** The file in the spool that stands for the sample. */
+  #held(hash: SampleHash): SampleRef | undefined {
+    return this.#pending.get(hash) ?? this.#failed.get(hash)?.sample
   }
 
   #nowBusy(): void {
@@ -247,38 +258,3 @@ function count(sum: { samples: number; bytes: number; tokens: number }, sample: 
   sum.bytes += sample.bytes
   sum.tokens += sample.tokens
 }
-
-function quarantinedHashes(table: EntryTable): SampleHash[] {
-  if (table.quarantined === 0) return []
-  const hashes: SampleHash[] = []
-  for (const block of table.blocks) {
-    for (let row = 0; row < block.count; row++) {
-      if (block.statuses[row] === quarantined) hashes.push(rowHash(block, row))
-    }
-  }
-  return hashes
-}
-
-const storedEntry = (sample: SampleRef, key: string): ManifestEntry => ({
-  hash: sample.hash,
-  key: key === sampleKey(sample.hash, sample.crc32) ? null : key,
-  offset: 0,
-  length: sample.bytes,
-  tokens: sample.tokens,
-  crc32: sample.crc32,
-  status: 'stored',
-  reason: null,
-  attempt: 0,
-})
-
-const quarantinedEntry = (hash: string, tokens: number, reason: string): ManifestEntry => ({
-  hash,
-  key: null,
-  offset: 0,
-  length: 0,
-  tokens,
-  crc32: 0,
-  status: 'quarantined',
-  reason,
-  attempt: 0,
-})
