@@ -5,7 +5,7 @@ import type { SampleRef } from '../../protocol/sample.ts'
 import { explain, hasCode, isFailure } from '../../src/failure.ts'
 import { sampleKey } from '../../src/manifest/key.ts'
 import { probe } from '../../src/probe.ts'
-import { diskFailure, errorCode } from '../../src/spool/disk-failure.ts'
+import { diskFailure } from '../../src/spool/disk-failure.ts'
 import { confirm } from '../../src/store/confirm.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { type UploadEvent, uploadMachine } from './machine.ts'
@@ -81,7 +81,7 @@ async function readWhole(path: string, sample: SampleRef): Promise<Buffer | unde
     const whole = bytes.length === sample.bytes && crc32(bytes) === sample.crc32
     return whole ? bytes : undefined
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
-    throw error
+    if (hasCode(error, 'ENOENT', 'EIO')) return undefined
+    throw diskFailure(error, 'spooled sample cannot be read', path)
   }
 }
