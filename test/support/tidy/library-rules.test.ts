@@ -20,8 +20,14 @@ test('tidy rules: what the library offers without a docstring is found', () => {
       "export { none } from './gone.ts'",
     ].join('\n'),
     'src/plan.ts': '/** Of the file. */\n\nexport interface Plan {}\nexport const own = 1\n',
-    'src/time/clock.ts':
-      '/**\n * Time.\n */\nexport interface Clock {}\nconst a = 1\nexport async function sleep() {}',
+    'src/time/clock.ts': [
+      '/**',
+      ' * Time.',
+      ' */',
+      'export interface Clock {}',
+      '',
+      'export async function sleep() {}',
+    ].join('\n'),
   })
   assert.deepEqual(found, [
     `src/plan.ts:3: Plan ${undocumented}`,
