@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Processes that a benchmark measures: each new, so that loading modules costs what it costs a user,
- * and memory is that of the measured work alone.
+ * Processes that a benchmark measures: each new, so that loading modules costs what it costs a
+ * user, and memory is that of the measured work alone.
  */
 
 const running = new Set<ChildProcess>()

@@ -3,7 +3,9 @@ import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { openStore } from '../../src/store/open.ts'
 
-/** One replay of the manifest in a store, in a process of its own: the argument is the store's URL. */
+/**
+ * One replay of the manifest in a store, in a process of its own: the argument is the store's URL.
+ */
 
 const manifest = openManifest(openStore(process.argv[2]), {
   writer: newWriterId(systemClock, Math.random),

@@ -5,7 +5,9 @@ import { openLog } from '../../src/log.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { spreadOf } from './report.ts'
 
-/** One start of a reader, in a process of its own: arguments are dataset, work folder, vocabulary. */
+/**
+ * One start of a reader, in a process of its own: arguments are dataset, work folder, vocabulary.
+ */
 
 const firstLineMs = performance.now()
 const [path, work, vocab] = process.argv.slice(2)

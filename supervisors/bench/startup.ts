@@ -53,9 +53,9 @@ export async function benchStartup(
     bench: 'startup',
     sizes: { rows, tokens, batches, repeats },
     method: [
-      'Each repeat is a new process that opens the dataset, plans all its batches and reads the rows',
-      'of the first, as the reader does on a machine that knows nothing of it. The files are in the',
-      "page cache. Memory is the process's own peak, Node's included.",
+      'Each repeat is a new process that opens the dataset, plans all its batches and reads the',
+      'rows of the first, as the reader does on a machine that knows nothing of it. The files are',
+      "in the page cache. Memory is the process's own peak, Node's included.",
     ],
     figures: [
       {

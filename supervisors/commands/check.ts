@@ -21,7 +21,9 @@ import {
 import { probeStore } from '../probe-store.ts'
 import { exitCodes } from '../run-machine.ts'
 
-/** `check CONFIG`: everything a run needs, looked at before it starts; all that is wrong is told. */
+/**
+ * `check CONFIG`: everything a run needs, looked at before it starts; all that is wrong is told.
+ */
 
 interface Finding {
   readonly what: string
@@ -76,10 +78,8 @@ async function lookAtTarget(config: Config): Promise<[string, ChosenTarget]> {
   const { target } = chosen
   const { captureFinal } = config.target
   const captures = captureNames({ ...chosen, captureFinal, dtype: config.extract.dtype })
-  return [
-    `${target.config.architecture}, ${target.layers} layers of ${target.hiddenSize}; captures ${captures.join(', ')}`,
-    chosen,
-  ]
+  const shape = `${target.config.architecture}, ${target.layers} layers of ${target.hiddenSize}`
+  return [`${shape}; captures ${captures.join(', ')}`, chosen]
 }
 
 /** Loads it on every device once, and runs it on two tokens. */
@@ -126,23 +126,17 @@ async function lookAtDataset(
     ([reason, some]) =>
       `${reason}: rows ${some.join(', ')}${seen.skipped[reason] > some.length ? ', …' : ''}`,
   )
-  return [
-    [
-      `${count(rows)} rows, ${count(seen.usable)} usable of ${count(seen.tokens)} tokens, ${skippedText(seen.skipped)}`,
-      ...examples,
-    ].join('; '),
-    null,
-  ]
+  const usable = `${count(seen.usable)} usable of ${count(seen.tokens)} tokens`
+  const all = `${count(rows)} rows, ${usable}, ${skippedText(seen.skipped)}`
+  return [[all, ...examples].join('; '), null]
 }
 
 async function lookAtDisk(config: Config, chosen: ChosenTarget): Promise<[string, null]> {
   await requireRoom(config, bytesPerToken(config, chosen))
   const { keepFree, maxBytes } = config.spool
   const free = await freeBytes(config.work)
-  return [
-    `${formatBytes(free)} free, ${formatBytes(keepFree)} are kept free, the spool takes ${formatBytes(maxBytes)} at most`,
-    null,
-  ]
+  const kept = `${formatBytes(free)} free, ${formatBytes(keepFree)} are kept free`
+  return [`${kept}, the spool takes ${formatBytes(maxBytes)} at most`, null]
 }
 
 function asText(findings: readonly Finding[]): string {

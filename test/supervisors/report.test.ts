@@ -42,7 +42,7 @@ test('report: why it gave up, what to do, and each sample that failed, by name',
   assert.match(text, new RegExp(`^failed ${'ab'.repeat(16)}: access denied$`, 'm'))
 })
 
-test('report: --json is one document with all of it, before the first answer of an actor too', () => {
+test('report: --json is one document with all of it, before any actor has answered too', () => {
   const json = JSON.parse(resultText({ code: 0, failure: null, status: ended }, { json: true }))
   assert.equal(json.code, 0)
   assert.equal(json.reason, null)

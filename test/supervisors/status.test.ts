@@ -36,7 +36,7 @@ test('counted: what a ledger told before it died still counts', () => {
   assert.deepEqual(counted.all, amount(7 + 4 + 2))
 })
 
-test('speeds: time left follows from the tokens that are left, and is unknown where nothing moves', () => {
+test('speeds: time left follows from the tokens left, and is unknown where nothing moves', () => {
   const speeds = new Speeds()
   assert.equal(speeds.read().etaSeconds, null)
   const ledger = (samples: number) =>
@@ -69,7 +69,7 @@ test('progress: it says why nothing moves', () => {
   assert.match(lines[1] ?? '', /paused {2}waits: the spool is full$/)
 })
 
-test('progress: no line is wider than the terminal, and before the first answer there is one', () => {
+test('progress: no line is wider than the terminal; before the first answer there is one', () => {
   for (const columns of [0, 1, 20, 79]) {
     for (const line of progressLines(runStatus(), columns)) {
       assert.ok(line.length <= Math.max(1, columns), `${columns}: ${line}`)
