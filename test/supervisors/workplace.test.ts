@@ -36,7 +36,7 @@ async function holderOf(work: string, then: 'idle' | 'busy'): Promise<ChildProce
   return child
 }
 
-test('workplace: who asks for a folder is answered by its holder; only its owner may', async (t) => {
+test('workplace: who asks a folder is answered by its holder; only its owner may', async (t) => {
   const work = await scratch(t)
   await hold(t, work)
   assert.deepEqual(await askSupervisor(work, 'status'), { echo: 'status' })
