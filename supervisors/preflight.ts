@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { Config } from '../src/config/schema.ts'
 import { formatBytes } from '../src/config/sizes.ts'
@@ -8,6 +8,7 @@ import { Failure } from '../src/failure.ts'
 import { hiddenStatesGraph } from '../src/models/hidden-states.ts'
 import { openTarget, type Target } from '../src/models/target.ts'
 import { targetLayerIds } from '../src/models/target-layers.ts'
+import { makeFolderNow } from '../src/new-folder.ts'
 import type { RunIdentity, RunPlan } from '../src/run/identity.ts'
 import { freeBytes } from '../src/spool/spool.ts'
 import type { StorePlace } from '../src/store/patient.ts'
@@ -111,7 +112,7 @@ export function threadsFor(devices: readonly string[]): number {
 /** @throws Failure `invalid`: it cannot be made, or not be written */
 export function requireFolder(work: string): void {
   try {
-    mkdirSync(work, { recursive: true })
+    makeFolderNow(work)
     accessSync(work, constants.W_OK)
   } catch (cause) {
     throw new Failure('invalid', `the work folder cannot be used. path=${work}`, {

@@ -24,6 +24,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ETIMEDOUT: { kind: 'unavailable', says: 'the network file system does not answer' },
   EACCES: { kind: 'invalid', says: 'not allowed', remedy: RIGHTS },
   EPERM: { kind: 'invalid', says: 'not allowed', remedy: RIGHTS },
+  ENOENT: { kind: 'invalid', says: 'the file system takes no new folder', remedy: RIGHTS },
   EROFS: { kind: 'invalid', says: 'the file system is read-only', remedy: RIGHTS },
   ENOTDIR: {
     kind: 'invalid',

@@ -6,7 +6,7 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, hasCode } from '../failure.ts'
 import { fileFailure } from './file-errors.ts'
-import { makeFolder, publish, writeIncoming } from './file-write.ts'
+import { makeLastingFolder, publish, writeIncoming } from './file-write.ts'
 import type { Acknowledgement, Body, MultipartUpload, PartRef, PutOptions } from './store.ts'
 
 const KEY_FILE = 'key'
@@ -19,7 +19,7 @@ interface Target {
 
 export async function startFileMultipart(parts: string, target: Target): Promise<MultipartUpload> {
   const id = randomUUID()
-  await makeFolder(join(parts, id))
+  await makeLastingFolder(join(parts, id))
   await writeFile(join(parts, id, KEY_FILE), target.key)
   return new FileMultipart(parts, id, target)
 }

@@ -4,10 +4,11 @@
  * no listing shows and a later start sweeps.
  */
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { link, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { hasCode } from '../failure.ts'
+import { makeFolder } from '../new-folder.ts'
 import { bodyBytes, bodyChunks, checkCrc } from './body.ts'
 import type { Body } from './store.ts'
 
@@ -31,7 +32,7 @@ export async function writeIncoming(
   want?: number,
 ): Promise<Incoming> {
   const path = join(folder, `${process.pid}-${randomUUID()}`)
-  await makeFolder(folder)
+  await makeLastingFolder(folder)
   const file = await open(path, 'wx')
   try {
     let crc = 0
@@ -75,8 +76,8 @@ export async function publishNew(from: string, to: string): Promise<boolean> {
 }
 
 /** Makes the folder and those above it, so that they outlive a loss of power. */
-export async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true })
+export async function makeLastingFolder(path: string): Promise<void> {
+  const first = await makeFolder(path)
   if (first === undefined) return
   for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at))
 }
@@ -96,7 +97,7 @@ async function inFolderOf(path: string, work: () => Promise<void>): Promise<void
     await work()
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error
-    await makeFolder(folder)
+    await makeLastingFolder(folder)
     await work()
   }
   await syncFolder(folder)

@@ -14,7 +14,7 @@ import { exclusively } from './file-lock.ts'
 import { openFileMultiparts, startFileMultipart } from './file-multipart.ts'
 import {
   type Incoming,
-  makeFolder,
+  makeLastingFolder,
   publish,
   publishNew,
   sweepLeftovers,
@@ -78,7 +78,7 @@ export class FileStore implements ObjectStore {
   ): Promise<boolean> {
     return this.#guard('replace', key, async (path) => {
       const incoming = await this.#write(body, options)
-      await makeFolder(this.#locks)
+      await makeLastingFolder(this.#locks)
       const lock = join(this.#locks, md5(Buffer.from(key)))
       const replaced = exclusively(lock, () => {
         if (etagNow(path) !== etag) return false
