@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Job, layOutJob } from '../support/crash/job.ts'
+import { killTenTimes } from '../support/crash/killings.ts'
+import { start } from '../support/crash/process.ts'
+import { startS3 } from '../support/crash/s3-process.ts'
+import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
+
+/** Each machine that goes on has the store and a target, and nothing else: no dataset, no spool. */
+const onNewMachine = (job: Job): Job => ({ ...job, work: mkdtempSync(join(job.dir, 'machine-')) })
+
+const resumeArgs = (job: Job): readonly string[] => [
+  ...['resume', job.storeUrl, '--work', job.work, '--target', join(job.dir, 'moved-target')],
+  ...job.storeArgs,
+]
+
+for (const kind of ['file', 's3'] as const) {
+  test(`${kind}: ten machines lost, each resumed from the store alone`, async (t) => {
+    const wanted = await undisturbed(t)
+    const job = await layOutJob(t, kind === 's3' ? { s3: await startS3(t) } : {})
+    const crash = { at: 'ledger.stored', hit: 30, end: 'all' } as const
+    const first = await start(t, ['run', job.config], { ...job, crash }).ended()
+    assert.equal(first.signal, 'SIGKILL', first.stderr)
+    renameSync(job.dataset, join(job.dir, 'gone'))
+    renameSync(job.target, join(job.dir, 'moved-target'))
+
+    const met = await killTenTimes(
+      t,
+      async () => onNewMachine(job),
+      (machine, next) => start(t, resumeArgs(machine), { ...machine, crash: next }),
+    )
+    assert.ok(met.unnamed > 0, 'no machine found objects that no segment names')
+    const last = onNewMachine(job)
+    const { code, stderr } = await start(t, resumeArgs(last), last).ended()
+    assert.equal(code, 0, stderr)
+    await assertAsIfUndisturbed(last, wanted)
+  })
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { layOutJob } from '../support/crash/job.ts'
+import { killTenTimes } from '../support/crash/killings.ts'
+import { start } from '../support/crash/process.ts'
+import { startS3 } from '../support/crash/s3-process.ts'
+import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
+
+/**
+ * Launcher and supervised process are killed at once, and `run` again, in the same work folder. All
+ * crash windows of the design must have been met, as far as one machine can meet them.
+ */
+for (const kind of ['file', 's3'] as const) {
+  test(`${kind}: killed ten times and run again, as if never disturbed`, async (t) => {
+    const wanted = await undisturbed(t)
+    assert.equal(wanted.entries.length, 300)
+    const job = await layOutJob(t, kind === 's3' ? { s3: await startS3(t) } : {})
+    const met = await killTenTimes(
+      t,
+      async () => job,
+      (_, crash) => start(t, ['run', job.config], { ...job, crash }),
+    )
+    for (const [window, times] of Object.entries(met)) assert.ok(times > 0, `not met: ${window}`)
+    const { code, stderr } = await start(t, ['run', job.config], job).ended()
+    assert.equal(code, 0, stderr)
+    await assertAsIfUndisturbed(job, wanted)
+  })
+}

@@ -1,0 +1,34 @@
+/**
+ * How and when a test ends a draftsmith from within: `preload.ts` reads it in each process and
+ * thread of it, and does it.
+ */
+
+export interface Crash {
+  /** A name that `probe` is called with: here the process ends. */
+  readonly at?: string
+  /** At which call of it in one thread; default 1. */
+  readonly hit?: number
+  /** Only while this spool holds a half-written file of the sample with this hash. */
+  readonly during?: { readonly spool: string; readonly hash: string }
+  /** Instead of `at`: so long after the supervised process began. */
+  readonly afterMs?: number
+  /**
+   * `all`: SIGKILL to the launcher, then to the process it supervises. `process`: to the latter
+   * alone. `abort`: what a native fault does to it.
+   */
+  readonly end?: 'all' | 'process' | 'abort'
+  /** The launcher starts the process again: it ends there every time. Default: only once. */
+  readonly always?: boolean
+  /** At each call of probe with this name the thread stands still for a while. */
+  readonly slow?: { readonly at: string; readonly ms: number }
+}
+
+/** The environment in which a draftsmith crashes so, and notes its processes in `notes`. */
+export const crashing = (crash: Crash, notes: string): Record<string, string> => ({
+  NODE_OPTIONS: `--import=${new URL('./preload.js', import.meta.url).href}`,
+  [crashVariable]: JSON.stringify(crash),
+  [notesVariable]: notes,
+})
+
+export const crashVariable = 'DRAFTSMITH_TEST_CRASH'
+export const notesVariable = 'DRAFTSMITH_TEST_NOTES'

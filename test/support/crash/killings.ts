@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { type Random, seededRandom } from '../../../src/clock.ts'
+import type { Crash } from './crash.ts'
+import { type Job, whole } from './job.ts'
+import type { Running } from './process.ts'
+import { type Windows, windowsOf } from './stored.ts'
+
+/** Ten moments at which a machine may go away, in an order and at counts that a seed decides. */
+
+const seedMax = 2 ** 31
+/** DRAFTSMITH_TEST_SEED repeats what a failure printed. */
+const seed = Number(process.env.DRAFTSMITH_TEST_SEED ?? Math.floor(Math.random() * seedMax))
+
+/** Together they leave work for the last of them: each lets some of 300 samples through. */
+function killings(random: Random): Crash[] {
+  const some = (min: number, max: number) => whole(random, { min, max })
+  const moments: Crash[] = [
+    { afterMs: some(50, 500) },
+    { afterMs: some(500, 1200) },
+    { at: 'extractor.computed', hit: some(1, 3) },
+    { at: 'spool.before-rename', hit: some(1, 12) },
+    { at: 'spool.renamed', hit: some(1, 12) },
+    { at: 'uploader.put', hit: some(1, 8) },
+    { at: 'ledger.stored', hit: some(5, 20) },
+    { at: 'manifest.before-put', hit: some(1, 2) },
+    { at: 'manifest.put', hit: some(1, 2) },
+    { at: 'ledger.removed', hit: some(1, 15) },
+  ]
+  return shuffled(moments, random).map((moment) => ({ ...moment, end: 'all' }))
+}
+
+function shuffled<T>(items: readonly T[], random: Random): T[] {
+  const order = items.map((item) => ({ item, at: random() }))
+  return order.sort((a, b) => a.at - b.at).map(({ item }) => item)
+}
+
+/**
+ * Starts a job ten times and has all its processes killed each time.
+ *
+ * @param job        the job as it is started next, on whatever machine
+ * @param startWith  starts it so that it crashes
+ * @returns          after how many deaths each window was found open
+ */
+export async function killTenTimes(
+  t: TestContext,
+  job: () => Promise<Job>,
+  startWith: (job: Job, crash: Crash) => Running,
+): Promise<Windows> {
+  const met = { beforeRename: 0, beforeCommit: 0, beforeRemoval: 0, unnamed: 0 }
+  t.diagnostic(`seed=${seed}`)
+  for (const crash of killings(seededRandom(seed))) {
+    const next = await job()
+    const { code, signal, stderr } = await startWith(next, crash).ended()
+    const what = `seed=${seed}, crash=${JSON.stringify(crash)}`
+    assert.equal(signal, 'SIGKILL', `it was not killed. ${what}, code=${code}\n${stderr}`)
+    const windows = await windowsOf(next)
+    t.diagnostic(`${JSON.stringify(crash)} leaves ${JSON.stringify(windows)}`)
+    if (windows.beforeRename > 0) met.beforeRename++
+    if (windows.beforeCommit > 0) met.beforeCommit++
+    if (windows.beforeRemoval > 0) met.beforeRemoval++
+    if (windows.unnamed > 0) met.unnamed++
+  }
+  t.diagnostic(`windows met: ${JSON.stringify(met)}`)
+  return met
+}

@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { sleep } from '../../../src/clock.ts'
+import { type Crash, crashing } from './crash.ts'
+
+/** A draftsmith as its users run it: a process of its own, which ends with its test. */
+
+const main = fileURLToPath(new URL('../../../supervisors/main.js', import.meta.url))
+/** Against hangs: the longest of these runs takes some seconds on a quiet machine. */
+const endMs = 90_000
+const tailLines = 25
+
+export interface Start {
+  /** Where its notes go: a folder that the test removes. */
+  readonly dir: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly crash?: Crash
+  /** Absent: draftsmith itself, run by this Node. */
+  readonly command?: { readonly file: string; readonly args: readonly string[] }
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Running {
+  /** Of the launcher. */
+  readonly pid: number
+  /** Of every process that was started, the launcher's first. */
+  pids(): readonly number[]
+  /** To the launcher alone. */
+  signal(signal: NodeJS.Signals): void
+  /**
+   * Looks again and again until it gets something else than undefined.
+   *
+   * @throws  at the process's end, or after the time that any run may take
+   */
+  until<T>(what: string, look: () => Promise<T | undefined>): Promise<T>
+  /** @throws where it does not end in time; it is killed then */
+  ended(): Promise<Ended>
+}
+
+/** Starts `draftsmith ARGS`. */
+export function start(t: TestContext, args: readonly string[], options: Start): Running {
+  const notes = mkdtempSync(join(options.dir, 'notes-'))
+  const { file, args: before } = options.command ?? { file: process.execPath, args: [main] }
+  // Node's runner tells its own files by NODE_TEST_CONTEXT.
+  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
+  const child = spawn(file, [...before, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...inherited, ...options.env, ...crashing(options.crash ?? {}, notes) },
+  })
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text
+    })
+  }
+  let over: Ended | undefined
+  const end = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      over = { code, signal, ...said }
+      resolve(over)
+    })
+  })
+  const pids = () => pidsIn(notes)
+  t.after(() => killAll(pids()))
+
+  const failed = (what: string) => {
+    killAll(pids())
+    const tail = said.stderr.trimEnd().split('\n').slice(-tailLines).join('\n')
+    const how = over ? `code=${over.code}, signal=${over.signal}` : 'it was still running'
+    return new Error(`${what} did not come. args=${args.join(' ')}, ${how}, stderr ends:\n${tail}`)
+  }
+  const until: Running['until'] = async (what, look) => {
+    const deadline = Date.now() + endMs
+    while (!over && Date.now() < deadline) {
+      const found = await look()
+      if (found !== undefined) return found
+      await sleep(10)
+    }
+    throw failed(what)
+  }
+  return {
+    pid: child.pid ?? 0,
+    pids,
+    signal: (signal) => void child.kill(signal),
+    until,
+    ended: async () => {
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(failed('its end')), endMs)
+      })
+      return await Promise.race([end, late]).finally(() => clearTimeout(timer))
+    },
+  }
+}
+
+function pidsIn(notes: string): number[] {
+  try {
+    return readFileSync(join(notes, 'pids'), 'utf8').trim().split('\n').map(Number)
+  } catch {
+    return []
+  }
+}
+
+/** A process that has ended, and whose end nobody has asked for yet, runs no more. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  try {
+    const state = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.[0]
+    return state !== 'Z' && state !== 'X'
+  } catch {
+    // It has gone meanwhile; or this system has no /proc, and only the signal can tell.
+    return process.platform !== 'linux'
+  }
+}
+
+function killAll(pids: readonly number[]): void {
+  for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+}

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Fault } from '../../../src/dev-s3/faults.ts'
+
+/** The embedded S3 server as a process of its own: it outlives whatever a test kills. */
+
+const main = fileURLToPath(new URL('../../../src/dev-s3/main.js', import.meta.url))
+
+/** What a client finds its keys in, and the server too. */
+export const credentials = {
+  AWS_ACCESS_KEY_ID: 'crash-key',
+  AWS_SECRET_ACCESS_KEY: 'crash-secret',
+}
+
+export interface S3Process {
+  readonly endpoint: string
+  /** Takes the place of what faults are left. */
+  setFaults(faults: readonly Fault[]): Promise<void>
+}
+
+/** Bucket `draftsmith`; ends with the test. */
+export async function startS3(t: TestContext): Promise<S3Process> {
+  const child = spawn(process.execPath, [main], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...credentials },
+  })
+  t.after(async () => {
+    const closed = once(child, 'close')
+    child.stdin.end()
+    child.kill()
+    await closed
+  })
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const answer = async (): Promise<unknown> => JSON.parse((await answers.next()).value ?? 'null')
+  const opened = await answer()
+  if (typeof opened !== 'object' || opened === null || !('endpoint' in opened)) {
+    throw new Error('the S3 server did not start')
+  }
+  return {
+    endpoint: String(opened.endpoint),
+    setFaults: async (faults) => {
+      child.stdin.write(`${JSON.stringify({ faults })}\n`)
+      await answer()
+    },
+  }
+}

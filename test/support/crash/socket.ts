@@ -1,0 +1,36 @@
+import type { RunStatus } from '../../../protocol/console.ts'
+import { isFailure } from '../../../src/failure.ts'
+import { askSupervisor } from '../../../supervisors/workplace.ts'
+import type { Job } from './job.ts'
+import type { Running } from './process.ts'
+
+/** What a running draftsmith answers on the socket of its work folder. */
+
+/** A line as it is typed in the console; the answer's text. */
+export async function ask(job: Job, line: string): Promise<string> {
+  const { text, error } = (await askSupervisor(job.work, line)) as { text?: string; error?: string }
+  return text ?? `error: ${error}`
+}
+
+/** The first status of which this is true. */
+export function statusWhen(
+  run: Running,
+  job: Job,
+  is: (status: RunStatus) => boolean,
+): Promise<RunStatus> {
+  return run.until('the awaited status', async () => {
+    const status = await statusOf(job)
+    return status && is(status) ? status : undefined
+  })
+}
+
+/** Undefined before the run listens. */
+async function statusOf(job: Job): Promise<RunStatus | undefined> {
+  try {
+    const { status } = (await askSupervisor(job.work, 'status')) as { status?: RunStatus }
+    return status
+  } catch (error) {
+    if (isFailure(error, 'unavailable')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { type Job, type JobOptions, layOutJob } from './job.ts'
+import { start } from './process.ts'
+import { readStored, type Stored, windowsOf } from './stored.ts'
+
+/** What the job comes to where nothing disturbs it. */
+export async function undisturbed(t: TestContext, options: JobOptions = {}): Promise<Stored> {
+  const job = await layOutJob(t, options)
+  const { code, stderr } = await start(t, ['run', job.config], job).ended()
+  assert.equal(code, 0, stderr)
+  return await readStored(job)
+}
+
+/** The same objects, named once each, and nothing left behind. */
+export async function assertAsIfUndisturbed(job: Job, wanted: Stored): Promise<void> {
+  const found = await readStored(job)
+  assert.deepEqual(found.objects, wanted.objects)
+  assert.deepEqual(found.entries, wanted.entries)
+  const twice = [...found.named].filter(([, times]) => times !== 1)
+  assert.deepEqual(twice, [], 'named more than once')
+  const nothing = { beforeRename: 0, beforeCommit: 0, beforeRemoval: 0, unnamed: 0 }
+  assert.deepEqual(await windowsOf(job), nothing)
+}
