@@ -21,6 +21,7 @@ const program = new Command('draftsmith')
   .version(version)
   .exitOverride()
   .showSuggestionAfterError()
+  .showHelpAfterError('See draftsmith --help, or draftsmith COMMAND --help.')
 
 let code: number = exitCodes.done
 

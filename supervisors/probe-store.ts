@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { count } from '../actors/console/text.ts'
 import { systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config/schema.ts'
 import { Failure } from '../src/failure.ts'
-import { requireSameIdentity } from '../src/run/identity.ts'
+import { openManifest } from '../src/manifest/log.ts'
+import { newWriterId } from '../src/manifest/names.ts'
+import { type Run, requireSameIdentity } from '../src/run/identity.ts'
 import { readRun } from '../src/run/stored-run.ts'
 import { conditionalPuts } from '../src/store/conditional.ts'
 import { confirm } from '../src/store/confirm.ts'
@@ -34,18 +37,26 @@ export async function probeStore(
       honoured
         ? 'conditional puts are honoured'
         : 'conditional puts are ignored: two supervisors at once are warned of, not refused',
-      run ? `it holds run ${run.id}, begun ${run.createdAt}` : 'it holds no run yet',
+      run ? await contents(store, run) : 'it holds no run yet',
     ].join('; '),
     null,
   ]
+}
+
+/** Reads the whole manifest: a run that goes on must be able to. */
+async function contents(store: ObjectStore, run: Run): Promise<string> {
+  const writer = newWriterId(systemClock, Math.random)
+  const { stored } = await openManifest(store, { writer }).replay()
+  return `it holds ${count(stored)} samples of run ${run.id}, begun ${run.createdAt}`
 }
 
 async function putAndLook(store: ObjectStore): Promise<string> {
   const key = `probe/${randomUUID()}`
   const body = Buffer.from(key)
   const sent = { crc32: crc32(body), size: body.length, body }
+  const acknowledgement = await store.put(key, body, sent)
   try {
-    const rung = await confirm(store, key, await store.put(key, body, sent), sent)
+    const rung = await confirm(store, key, acknowledgement, sent)
     const found = await store.head(key)
     if (found?.size !== body.length) throw broken(store, 'head', body.length, found?.size)
     if (!(await store.get(key))?.equals(body)) throw broken(store, 'get', body.length, undefined)

@@ -36,7 +36,7 @@ export function loadConfig(path: string): LoadedConfig {
 export function parseConfig(text: string, from: { name: string; base: string }): LoadedConfig {
   const document = parseDocument(text)
   if (document.errors.length > 0) {
-    const faults = document.errors.map((error) => error.message.split('\n')[0])
+    const faults = document.errors.map((error) => error.message.split('\n')[0].replace(/:$/, ''))
     throw refusal(from.name, faults)
   }
   const input: unknown = document.toJS() ?? {}

@@ -43,6 +43,8 @@ export interface TargetConfig {
   readonly rope: { readonly theta: number; readonly scaling?: Llama3Scaling }
 }
 
+const RESTORE = 'Set target.path to a checkpoint as transformers saves it.'
+
 const size = z.int().positive()
 const ropeSchema = z.object({
   rope_type: z.string().optional(),
@@ -93,7 +95,9 @@ export function parseTargetConfig(json: unknown, path: string): TargetConfig {
   const parsed = configSchema.safeParse(json)
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
-    throw new Failure('invalid', `target config is malformed. file=${path}, ${faults.join('; ')}`)
+    throw new Failure('invalid', `target config is malformed. file=${path}, ${faults.join('; ')}`, {
+      remedy: RESTORE,
+    })
   }
   const raw = parsed.data
   const heads = raw.num_attention_heads
@@ -102,7 +106,9 @@ export function parseTargetConfig(json: unknown, path: string): TargetConfig {
   if (!Number.isInteger(headDim) || headDim % 2 !== 0 || heads % kvHeads !== 0) {
     const counts = `num_attention_heads=${heads}, num_key_value_heads=${kvHeads}`
     const widths = `hidden_size=${raw.hidden_size}, head_dim=${headDim}`
-    throw new Failure('invalid', `heads do not fit together. file=${path}, ${widths}, ${counts}`)
+    throw new Failure('invalid', `heads do not fit together. file=${path}, ${widths}, ${counts}`, {
+      remedy: RESTORE,
+    })
   }
   refuseUnsupported(raw, { architecture, path })
   return {
@@ -143,11 +149,12 @@ function refuseUnsupported(
   { architecture, path }: { readonly architecture: Architecture; readonly path: string },
 ): void {
   const rope = raw.rope_parameters ?? raw.rope_scaling ?? {}
+  const headDim = headDimOf(raw)
   const rotaryPart = raw.partial_rotary_factor ?? rope.partial_rotary_factor ?? 1
   const other = raw.layer_types?.find((type) => !/^(full|sliding)_attention$/.test(type))
   const unsupported = {
     // onnxruntime's attention turns positions in groups of 16 only.
-    head_dim: headDimOf(raw) % 16 === 0 ? undefined : headDimOf(raw),
+    head_dim: headDim % 16 === 0 ? undefined : `${headDim} (want a multiple of 16)`,
     hidden_act: raw.hidden_act === 'silu' ? undefined : raw.hidden_act,
     rope_type: ['default', 'llama3'].includes(ropeType(raw)) ? undefined : ropeType(raw),
     partial_rotary_factor: rotaryPart === 1 ? undefined : rotaryPart,
@@ -194,6 +201,7 @@ function ropeOf(raw: Raw, path: string): TargetConfig['rope'] {
     throw new Failure(
       'invalid',
       `llama3 rope scaling is incomplete. file=${path}, want=${want}, found=${found}`,
+      { remedy: RESTORE },
     )
   }
   const scaling: Llama3Scaling = {

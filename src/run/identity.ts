@@ -49,7 +49,10 @@ export function parseRun(bytes: Uint8Array, where: string): Run {
     throw notARun(where, cause)
   }
   const parsed = runSchema.safeParse(json)
-  if (!parsed.success) throw notARun(where, parsed.error)
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+    throw notARun(where, new Error(faults.join('; ')))
+  }
   return parsed.data
 }
 
