@@ -8,6 +8,12 @@ import type { LogTarget } from '../src/log.ts'
 
 export const logFile = (work: string): string => join(work, 'logs', 'draftsmith.jsonl')
 
+/** Where there is no work folder, or not yet. */
+export const consoleTarget: LogTarget = {
+  level: 'info',
+  stderr: process.stderr.isTTY ? 'pretty' : 'json',
+}
+
 /** On a terminal the lines of the file are shown above the progress bars instead. */
 export const logTarget = (work: string): LogTarget => ({
   level: 'info',

@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { explain, isFailure } from '../src/failure.ts'
 import { openLog } from '../src/log.ts'
 import { isWatched, launch } from './launcher.ts'
+import { consoleTarget } from './log-target.ts'
 import { exitCodes } from './run-machine.ts'
 
 /** The process's entry: arguments in, exit code out. Commands load only when they are asked for. */
@@ -28,11 +29,7 @@ let code: number = exitCodes.done
 /** Computes in a process of its own, under a launcher that starts it again when it is aborted. */
 async function watched(command: () => Promise<number>): Promise<number> {
   if (isWatched()) return await command()
-  const log = openLog({
-    actor: 'launcher',
-    level: 'info',
-    stderr: process.stderr.isTTY ? 'pretty' : 'json',
-  })
+  const log = openLog({ ...consoleTarget, actor: 'launcher' })
   return await launch(fileURLToPath(import.meta.url), process.argv.slice(2), log)
 }
 

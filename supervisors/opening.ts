@@ -7,7 +7,7 @@ import { isAlive, thisHolder } from '../src/manifest/holder.ts'
 import { acquireLock, type ManifestLock } from '../src/manifest/lock.ts'
 import { newWriterId } from '../src/manifest/names.ts'
 import { publishDataset } from '../src/run/dataset-copy.ts'
-import { claimStore, type StoredRun } from '../src/run/stored-run.ts'
+import { claimStore, configKey, type StoredRun } from '../src/run/stored-run.ts'
 import { conditionalPuts } from '../src/store/conditional.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import type { Prepared } from './preflight.ts'
@@ -20,7 +20,7 @@ export interface OpenedRun {
 }
 
 /**
- * Whose store it is, who holds it, and that a new machine finds all it needs there.
+ * Whose store it is, and who holds it. The lock is to be renewed from here on.
  *
  * @throws  Failure `invalid`: the store is another run's, or cannot be used; `superseded`: another
  *          supervisor holds the run
@@ -47,12 +47,17 @@ export async function openRun(
       ),
     onWarn: (warning) => log.warn(warning),
   })
-  await store.put('config.yaml', Buffer.from(configForStore(config)))
-  await publish(store, prepared, log)
   return { stored, lock }
 }
 
-async function publish(store: ObjectStore, { config, dataset }: Prepared, log: Log): Promise<void> {
+/** What a new machine needs, where the store lacks it: the configuration and the dataset. */
+export async function publishRun(
+  store: ObjectStore,
+  { config, dataset }: Prepared,
+  log: Log,
+): Promise<void> {
+  const text = Buffer.from(configForStore(config))
+  if (!(await store.get(configKey))?.equals(text)) await store.put(configKey, text)
   const fingerprint = datasetFingerprint(
     dataset,
     dataset.lengths(),

@@ -61,6 +61,8 @@ function asText({ code, failure, status }: RunResult): string {
 function headline(code: number, store: string): string {
   if (code === exitCodes.done) return `Done: every sample is in ${store}`
   if (code === exitCodes.incomplete) return `Finished, but not whole: ${store}`
+  if (code === exitCodes.refused) return 'Cannot go on; what is stored stays as it is.'
+  if (code === exitCodes.held) return 'Stopped: another supervisor has taken the run over.'
   if (code === exitCodes.stopped || code > 128)
     return 'Stopped; `run` with the same configuration goes on.'
   return 'Gave up; what was stored is committed, the rest waits in the spool.'

@@ -14,7 +14,7 @@ import type { TreeEvent } from './engine/events.ts'
 import { supervise, type Tree } from './engine/tree.ts'
 import { deathBefore, tellLauncher } from './launcher.ts'
 import { logTarget } from './log-target.ts'
-import { openRun } from './opening.ts'
+import { openRun, publishRun } from './opening.ts'
 import { type Prepared, prepare } from './preflight.ts'
 import { root } from './root.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
@@ -115,20 +115,35 @@ export class RunProcess implements RootControl {
       log: this.#log,
     })
     const prepared = await prepare(this.#config)
-    const { stored, lock } = await openRun(store, prepared, this.#log)
+    const opened = await this.#unlessStopped(openRun(store, prepared, this.#log))
+    if (opened === 'stopped') return this.#ended()
+    const { stored, lock } = opened
     this.#runId = stored.run.id
+    const beat = setInterval(() => this.#keep(lock.renew()), lock.beatMs)
     try {
+      const published = await this.#unlessStopped(publishRun(store, prepared, this.#log))
+      if (published === 'stopped') return this.#ended()
       const tree = this.#plant(prepared)
       acquire = permitsOf(tree.client('ledger', ledgerContract), 'manifest')
-      const beat = setInterval(() => this.#keep(lock.renew()), lock.beatMs)
       await this.#live(tree)
+    } finally {
       clearInterval(beat)
       acquire = local.taker('supervisor', 'manifest')
-    } finally {
       await lock.release().catch((error: unknown) => {
         this.#log.warn({ reason: explain(error) }, 'the lock stays, and will be seen to be stale')
       })
     }
+    return this.#ended()
+  }
+
+  /** What the work gives. A store may be slow, or far: whoever stops the run waits for neither. */
+  async #unlessStopped<T>(work: Promise<T>): Promise<T | 'stopped'> {
+    const stopped = waitFor(this.#life, (state) => state.matches('draining'))
+    return await Promise.race([work, stopped.then(() => 'stopped' as const)])
+  }
+
+  #ended(): RunResult {
+    this.#life.send({ type: 'drained' })
     const { code, failure } = this.#life.getSnapshot().context
     return { code, failure, status: this.status() }
   }
@@ -176,7 +191,6 @@ export class RunProcess implements RootControl {
     await started
     clearInterval(timer)
     clearInterval(progress)
-    this.#life.send({ type: 'drained' })
   }
 
   #polling = false

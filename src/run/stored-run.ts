@@ -13,6 +13,8 @@ import {
 /** `run.json` in the store: whose it is, settled before anything else is written there. */
 
 const key = 'run.json'
+/** Beside it: the configuration, without secrets. */
+export const configKey = 'config.yaml'
 
 export interface WantedRun {
   readonly identity: RunIdentity
@@ -30,6 +32,15 @@ export interface StoredRun {
 export async function readRun(store: ObjectStore): Promise<Run | undefined> {
   const bytes = await store.get(key)
   return bytes && parseRun(bytes, store.url)
+}
+
+/** @throws  Failure `invalid`: the store holds no run; `corrupt` */
+export async function requireRun(store: ObjectStore): Promise<Run> {
+  const run = await readRun(store)
+  if (run) return run
+  throw new Failure('invalid', `the store holds no run. store=${store.url}`, {
+    remedy: 'Name the store as the configuration does: s3://bucket/prefix or file:///path.',
+  })
 }
 
 /**

@@ -2,12 +2,18 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { systemClock } from '../../src/clock.ts'
 import { type LoadedConfig, parseConfig } from '../../src/config/load.ts'
+import type { Config } from '../../src/config/schema.ts'
+import { formatBytes } from '../../src/config/sizes.ts'
 import { Failure } from '../../src/failure.ts'
+import { openLog } from '../../src/log.ts'
 import { fetchDataset } from '../../src/run/dataset-copy.ts'
-import { readRun } from '../../src/run/stored-run.ts'
+import { type Run, requireSameIdentity } from '../../src/run/identity.ts'
+import { configKey, requireRun } from '../../src/run/stored-run.ts'
 import { openStore } from '../../src/store/open.ts'
 import { retrying } from '../../src/store/retry.ts'
-import { requireFolder } from '../preflight.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
+import { consoleTarget } from '../log-target.ts'
+import { identityOf, requireFolder, targetOf } from '../preflight.ts'
 import { printResult } from '../report.ts'
 import { supervised } from '../supervised.ts'
 
@@ -37,37 +43,45 @@ async function configFromStore(url: string, options: ResumeOptions): Promise<Loa
     random: Math.random,
     attempts: 5,
   })
-  const run = await readRun(store)
-  const text = await store.get('config.yaml')
-  if (!run || !text) {
-    throw new Failure('invalid', `the store holds no run. store=${url}`, {
-      remedy: 'Name the store as the configuration does: s3://bucket/prefix or file:///path.',
-    })
-  }
+  const { run, text } = await read(store)
   const work = resolve(options.work)
-  requireFolder(work)
-  const { config, warnings } = parseConfig(text.toString('utf8'), {
-    name: `${url}/config.yaml`,
+  const target = options.target ? resolve(options.target) : run.targetPath
+  const { config: stored, warnings } = parseConfig(text, {
+    name: `${url}/${configKey}`,
     base: work,
   })
-  const target = options.target ? resolve(options.target) : run.targetPath
-  if (!existsSync(join(target, 'config.json'))) {
-    throw new Failure('invalid', `the target is not there. path=${target}`, {
+  const config: Config = {
+    ...stored,
+    store: url,
+    work,
+    s3: { ...stored.s3, ...given },
+    target: { ...stored.target, path: target },
+  }
+  await requireTarget(run, config)
+  requireFolder(work)
+  const log = openLog({ ...consoleTarget, actor: 'resume' })
+  const path = await fetchDataset(store, join(work, 'dataset'), ({ path, bytes }) =>
+    log.info({ file: path, size: formatBytes(bytes) }, 'a file of the dataset is here'),
+  )
+  return { warnings, config: { ...config, dataset: { ...config.dataset, path, split: undefined } } }
+}
+
+async function read(store: ObjectStore): Promise<{ readonly run: Run; readonly text: string }> {
+  const run = await requireRun(store)
+  const text = await store.get(configKey)
+  if (text) return { run, text: text.toString('utf8') }
+  throw new Failure('invalid', `the store holds no ${configKey}. store=${store.url}`, {
+    remedy: 'Run once more where it began: it puts there what is missing.',
+  })
+}
+
+/** Before the dataset is fetched, which may take long: the target is there, and is the run's. */
+async function requireTarget(run: Run, config: Config): Promise<void> {
+  const { path } = config.target
+  if (!existsSync(join(path, 'config.json'))) {
+    throw new Failure('invalid', `the target is not there. path=${path}`, {
       remedy: 'Name its checkpoint directory with --target.',
     })
   }
-  const path = await fetchDataset(store, join(work, 'dataset'), ({ path, bytes }) => {
-    process.stderr.write(`fetched ${path} (${bytes} bytes)\n`)
-  })
-  return {
-    warnings,
-    config: {
-      ...config,
-      store: url,
-      work,
-      s3: { ...config.s3, ...given },
-      dataset: { ...config.dataset, path, split: undefined },
-      target: { ...config.target, path: target },
-    },
-  }
+  requireSameIdentity(run, await identityOf(config, await targetOf(config)), config.store)
 }

@@ -1,11 +1,10 @@
 import { count } from '../../actors/console/text.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { S3Config } from '../../src/config/schema.ts'
-import { Failure } from '../../src/failure.ts'
 import { entryKey } from '../../src/manifest/entry.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
-import { readRun } from '../../src/run/stored-run.ts'
+import { requireRun } from '../../src/run/stored-run.ts'
 import { openStore } from '../../src/store/open.ts'
 import { retrying } from '../../src/store/retry.ts'
 import type { ObjectInfo, ObjectStore } from '../../src/store/store.ts'
@@ -39,11 +38,7 @@ export async function verify(
 export async function verifyStore(url: string, s3: Partial<S3Config>): Promise<Verified> {
   const settings = { clock: systemClock, random: Math.random, attempts: 5 }
   const store = retrying(openStore(url, s3), settings)
-  if (!(await readRun(store))) {
-    throw new Failure('invalid', `the store holds no run. store=${url}`, {
-      remedy: 'Name the store as the configuration does: s3://bucket/prefix or file:///path.',
-    })
-  }
+  await requireRun(store)
   const writer = newWriterId(systemClock, Math.random)
   const table = await openManifest(store, { writer }).replay()
   const objects = await listSamples(store)
