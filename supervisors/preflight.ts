@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { skippedText } from '../actors/console/text.ts'
 import type { Config } from '../src/config/schema.ts'
 import { formatBytes } from '../src/config/sizes.ts'
 import type { Dataset } from '../src/dataset/rows.ts'
@@ -96,6 +97,12 @@ export function datasetOf({ dataset: { path, split, columns } }: Config): Datase
     remedy: 'Name a dataset, or a split, that has some.',
   })
 }
+
+/** A dataset of which nothing can be used is a mistake of names or limits: it is no run well done. */
+export const noUsableRow = (rows: number, skipped: Readonly<Record<string, number>>): Failure =>
+  new Failure('invalid', `no row is usable. rows=${rows}, ${skippedText(skipped)}`, {
+    remedy: 'See extract.maxTokens, dataset.columns, and that ids and target belong together.',
+  })
 
 /** What one padded token becomes: captures × hidden size × bytes a value. */
 export function bytesPerToken(config: Config, { target, layers }: ChosenTarget): number {

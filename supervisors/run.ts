@@ -15,7 +15,7 @@ import { supervise, type Tree } from './engine/tree.ts'
 import { deathBefore, tellLauncher } from './launcher.ts'
 import { logTarget } from './log-target.ts'
 import { openRun, publishRun } from './opening.ts'
-import { type Prepared, prepare } from './preflight.ts'
+import { noUsableRow, type Prepared, prepare } from './preflight.ts'
 import { root } from './root.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
@@ -145,6 +145,7 @@ export class RunProcess implements RootControl {
   #ended(): RunResult {
     this.#life.send({ type: 'drained' })
     const { code, failure } = this.#life.getSnapshot().context
+    if (failure) this.#log.error({ code, err: failure }, 'the run cannot go on')
     return { code, failure, status: this.status() }
   }
 
@@ -234,7 +235,10 @@ export class RunProcess implements RootControl {
     }
     if (reader.outcome || reader.batches.leased > 0) this.#life.send({ type: 'replayed' })
     if (!reader.outcome) return
-    const { quarantined, failed } = reader.outcome
+    const { committed, quarantined, failed } = reader.outcome
+    if (committed + quarantined + failed === 0) {
+      this.#life.send({ type: 'gaveUp', failure: noUsableRow(reader.rows, reader.skipped) })
+    }
     this.#life.send({ type: 'finished', incomplete: quarantined + failed > 0 })
   }
 

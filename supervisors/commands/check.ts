@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { examineRows } from '../../src/dataset/examine.ts'
-import { explain, Failure, isFailure } from '../../src/failure.ts'
+import { explain, isFailure } from '../../src/failure.ts'
 import { captureNames, hiddenStatesGraph } from '../../src/models/hidden-states.ts'
 import { prepareModel } from '../../src/session/prepare.ts'
 import { openSession } from '../../src/session/session.ts'
@@ -13,6 +13,7 @@ import {
   bytesPerToken,
   type ChosenTarget,
   datasetOf,
+  noUsableRow,
   requireFolder,
   requireRoom,
   targetOf,
@@ -117,11 +118,7 @@ async function lookAtDataset(
   const vocab = chosen?.target.vocabSize ?? Number.POSITIVE_INFINITY
   const rows = Math.min(dataset.rows, limit ?? dataset.rows)
   const seen = examineRows(dataset, { rows, limits: { vocab, maxTokens } })
-  if (seen.usable === 0) {
-    throw new Failure('invalid', `no row is usable. rows=${rows}, ${skippedText(seen.skipped)}`, {
-      remedy: 'See extract.maxTokens, dataset.columns, and that ids and target belong together.',
-    })
-  }
+  if (seen.usable === 0) throw noUsableRow(rows, seen.skipped)
   const examples = Object.entries(seen.examples).map(
     ([reason, some]) =>
       `${reason}: rows ${some.join(', ')}${seen.skipped[reason] > some.length ? ', …' : ''}`,
