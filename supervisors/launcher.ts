@@ -32,7 +32,10 @@ export const tellLauncher = (word: WordToLauncher): void => void process.send?.(
 
 /** The launcher is this process's life: without it nobody would start the run again. */
 export function dieWithLauncher(): void {
-  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  // It may have died while this program was loaded: of that no event tells any more.
+  if (isWatched() && !process.connected) die()
+  process.on('disconnect', die)
   process.channel?.unref()
 }
 
