@@ -7,8 +7,11 @@ import { startS3 } from '../support/crash/s3-process.ts'
 import { ask, statusWhen } from '../support/crash/socket.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
-/** So slow that every order comes in mid-run. */
-const slow = { at: 'extractor.computed', ms: 150 }
+/** Every order comes in mid-run: extractors get no further than about half of the batches. */
+const crash = {
+  slow: { at: 'extractor.computed', ms: 50 },
+  hold: { at: 'extractor.computed', hit: 10 },
+}
 
 const actorsIn = (at: ActorStatus | null): ActorStatus[] =>
   at ? [at, ...at.children.flatMap(actorsIn)] : []
@@ -28,7 +31,7 @@ for (const kind of ['file', 's3'] as const) {
   test(`${kind}: actors killed by order start again, and the run ends complete`, async (t) => {
     const wanted = await undisturbed(t)
     const job = await layOutJob(t, kind === 's3' ? { s3: await startS3(t) } : {})
-    const run = start(t, ['run', job.config], { ...job, crash: { slow } })
+    const run = start(t, ['run', job.config], { ...job, crash })
     const killed: Record<string, number> = {}
     for (const actor of ['extractor/0', 'uploader/0', 'ledger', 'reader', 'ledger']) {
       await statusWhen(run, job, ({ state }) => state === 'running')
@@ -41,6 +44,7 @@ for (const kind of ['file', 's3'] as const) {
       )
       assert.deepEqual(restartsIn(again), killed)
     }
+    run.letGo()
     const { code, stderr } = await run.ended()
     assert.equal(code, 0, stderr)
     assert.doesNotMatch(stderr, /the process died|no answer in time|cannot be ended/)

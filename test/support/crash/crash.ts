@@ -21,6 +21,8 @@ export interface Crash {
   readonly always?: boolean
   /** At each call of probe with this name the thread stands still for a while. */
   readonly slow?: { readonly at: string; readonly ms: number }
+  /** From its `hit`th call with this name on a thread stands still, until the test lets go. */
+  readonly hold?: { readonly at: string; readonly hit: number }
 }
 
 /** The environment in which a draftsmith crashes so, and notes its processes in `notes`. */
@@ -32,3 +34,13 @@ export const crashing = (crash: Crash, notes: string): Record<string, string> =>
 
 export const crashVariable = 'DRAFTSMITH_TEST_CRASH'
 export const notesVariable = 'DRAFTSMITH_TEST_NOTES'
+
+/** Files in `notes`. */
+export const noteNames = {
+  /** A line for each process that has begun. */
+  pids: 'pids',
+  /** The crash has happened. */
+  crashed: 'crashed',
+  /** What was held goes on. */
+  letGo: 'let-go',
+} as const

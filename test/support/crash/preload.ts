@@ -2,27 +2,31 @@
  * Loaded before everything else in each process and thread of a draftsmith under test: puts a
  * function where `probe` looks for one, which ends or slows the process at a moment told by name.
  */
-import { appendFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
-import { type Crash, crashVariable, notesVariable } from './crash.ts'
+import { type Crash, crashVariable, noteNames, notesVariable } from './crash.ts'
 
 const launcherVariable = 'DRAFTSMITH_TEST_LAUNCHER'
 const crash: Crash = JSON.parse(process.env[crashVariable] ?? '{}')
-const notes = process.env[notesVariable] ?? ''
+const note = (name: string): string => join(process.env[notesVariable] ?? '', name)
 /** Set by the launcher for the process it starts; see supervisors/launcher.ts. */
 const isSupervised = process.env.DRAFTSMITH_WATCHED !== undefined
 
 if (isMainThread) {
-  appendFileSync(join(notes, 'pids'), `${process.pid}\n`)
+  appendFileSync(note(noteNames.pids), `${process.pid}\n`)
   if (!isSupervised) process.env[launcherVariable] = String(process.pid)
   else if (crash.afterMs !== undefined) setTimeout(end, crash.afterMs).unref()
 }
 
 let hits = 0
+let holds = 0
 Object.assign(globalThis, {
   [Symbol.for('draftsmith.probe')]: (moment: string) => {
     if (crash.slow?.at === moment) wait(crash.slow.ms)
+    if (crash.hold?.at === moment && ++holds >= crash.hold.hit) {
+      while (!existsSync(note(noteNames.letGo))) wait(20)
+    }
     if (crash.at === moment && isDuring() && ++hits >= (crash.hit ?? 1)) end()
   },
 })
@@ -38,8 +42,7 @@ function end(): void {
   // A launcher that is gone already has left this process to another parent.
   const isOurs = String(process.ppid) === process.env[launcherVariable]
   if (crash.end === 'all' && isOurs) process.kill(process.ppid, 'SIGKILL')
-  if (crash.end === 'abort') process.abort()
-  process.kill(process.pid, 'SIGKILL')
+  process.kill(process.pid, crash.end === 'abort' ? 'SIGABRT' : 'SIGKILL')
   // The signal may take a moment; nothing must happen after the moment that was named.
   wait(60_000)
 }
@@ -47,7 +50,7 @@ function end(): void {
 /** Only one thread of one process ends it. */
 function isFirst(): boolean {
   try {
-    writeFileSync(join(notes, 'crashed'), '', { flag: 'wx' })
+    writeFileSync(note(noteNames.crashed), '', { flag: 'wx' })
     return true
   } catch {
     return false

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { sleep } from '../../../src/clock.ts'
-import { type Crash, crashing } from './crash.ts'
+import { type Crash, crashing, noteNames } from './crash.ts'
 
 /** A draftsmith as its users run it: a process of its own, which ends with its test. */
 
@@ -18,6 +18,8 @@ export interface Start {
   readonly dir: string
   readonly env?: Readonly<Record<string, string>>
   readonly crash?: Crash
+  /** Default: `dir`. */
+  readonly cwd?: string
   /** Absent: draftsmith itself, run by this Node. */
   readonly command?: { readonly file: string; readonly args: readonly string[] }
 }
@@ -34,12 +36,15 @@ export interface Running {
   readonly pid: number
   /** Of every process that was started, the launcher's first. */
   pids(): readonly number[]
+  /** What a crash holds goes on. */
+  letGo(): void
   /** To the launcher alone. */
   signal(signal: NodeJS.Signals): void
   /**
    * Looks again and again until it gets something else than undefined.
    *
-   * @throws  at the process's end, or after the time that any run may take
+   * @param what  that is awaited
+   * @throws      at the process's end, or after the time that any run may take
    */
   until<T>(what: string, look: () => Promise<T | undefined>): Promise<T>
   /** @throws where it does not end in time; it is killed then */
@@ -53,6 +58,8 @@ export function start(t: TestContext, args: readonly string[], options: Start): 
   // Node's runner tells its own files by NODE_TEST_CONTEXT.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
   const child = spawn(file, [...before, ...args], {
+    // Where an abort may leave its core.
+    cwd: options.cwd ?? options.dir,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...inherited, ...options.env, ...crashing(options.crash ?? {}, notes) },
   })
@@ -91,6 +98,7 @@ export function start(t: TestContext, args: readonly string[], options: Start): 
   return {
     pid: child.pid ?? 0,
     pids,
+    letGo: () => writeFileSync(join(notes, noteNames.letGo), ''),
     signal: (signal) => void child.kill(signal),
     until,
     ended: async () => {
@@ -105,7 +113,7 @@ export function start(t: TestContext, args: readonly string[], options: Start): 
 
 function pidsIn(notes: string): number[] {
   try {
-    return readFileSync(join(notes, 'pids'), 'utf8').trim().split('\n').map(Number)
+    return readFileSync(join(notes, noteNames.pids), 'utf8').trim().split('\n').map(Number)
   } catch {
     return []
   }

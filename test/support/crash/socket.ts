@@ -15,7 +15,7 @@ export async function ask(job: Job, line: string): Promise<string> {
 /** The first status of which this is true. */
 export function statusWhen(
   run: Running,
-  job: Job,
+  job: Pick<Job, 'work'>,
   is: (status: RunStatus) => boolean,
 ): Promise<RunStatus> {
   return run.until('the awaited status', async () => {
@@ -25,7 +25,7 @@ export function statusWhen(
 }
 
 /** Undefined before the run listens. */
-async function statusOf(job: Job): Promise<RunStatus | undefined> {
+async function statusOf(job: Pick<Job, 'work'>): Promise<RunStatus | undefined> {
   try {
     const { status } = (await askSupervisor(job.work, 'status')) as { status?: RunStatus }
     return status

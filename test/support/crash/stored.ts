@@ -10,6 +10,8 @@ import type { Job } from './job.ts'
 
 /** What a run has left: in the store, and in its spool. */
 
+type Place = Pick<Job, 'work' | 'openStore'>
+
 export interface Stored {
   /** Key → SHA-256 of the bytes, of everything below hidden-states/, in order of keys. */
   readonly objects: Readonly<Record<string, string>>
@@ -19,7 +21,7 @@ export interface Stored {
   readonly named: ReadonlyMap<string, number>
 }
 
-export async function readStored(job: Job): Promise<Stored> {
+export async function readStored(job: Place): Promise<Stored> {
   const store = job.openStore()
   try {
     const objects: Record<string, string> = {}
@@ -36,7 +38,7 @@ export async function readStored(job: Job): Promise<Stored> {
 }
 
 /** The sample objects, in order of keys. */
-export async function listed(job: Job): Promise<readonly ObjectInfo[]> {
+export async function listed(job: Place): Promise<readonly ObjectInfo[]> {
   const store = job.openStore()
   try {
     const objects: ObjectInfo[] = []
@@ -48,7 +50,7 @@ export async function listed(job: Job): Promise<readonly ObjectInfo[]> {
 }
 
 /** What the manifest holds, in order of hashes. */
-export async function union(job: Job): Promise<readonly ManifestEntry[]> {
+export async function union(job: Place): Promise<readonly ManifestEntry[]> {
   const store = job.openStore()
   try {
     const table = await openManifest(store, { writer: 'reads-only' }).replay()
@@ -58,7 +60,7 @@ export async function union(job: Job): Promise<readonly ManifestEntry[]> {
   }
 }
 
-async function timesNamed(job: Job): Promise<ReadonlyMap<string, number>> {
+async function timesNamed(job: Place): Promise<ReadonlyMap<string, number>> {
   const store = job.openStore()
   const named = new Map<string, number>()
   try {
@@ -89,7 +91,7 @@ export interface Windows {
   readonly unnamed: number
 }
 
-export async function windowsOf(job: Job): Promise<Windows> {
+export async function windowsOf(job: Place): Promise<Windows> {
   const committed = new Set((await union(job)).map(({ hash }) => hash))
   const { samples, temps } = await (await openSpool(join(job.work, 'spool'))).list()
   const beforeRemoval = samples.filter(({ hash }) => committed.has(hash)).length

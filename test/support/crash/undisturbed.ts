@@ -4,8 +4,18 @@ import { type Job, type JobOptions, layOutJob } from './job.ts'
 import { start } from './process.ts'
 import { readStored, type Stored, windowsOf } from './stored.ts'
 
+/** One a kind of job is enough for all tests of a file. */
+const known = new Map<string, Promise<Stored>>()
+
 /** What the job comes to where nothing disturbs it. */
-export async function undisturbed(t: TestContext, options: JobOptions = {}): Promise<Stored> {
+export function undisturbed(t: TestContext, options: JobOptions = {}): Promise<Stored> {
+  const name = JSON.stringify(options)
+  const run = known.get(name) ?? runUndisturbed(t, options)
+  known.set(name, run)
+  return run
+}
+
+async function runUndisturbed(t: TestContext, options: JobOptions): Promise<Stored> {
   const job = await layOutJob(t, options)
   const { code, stderr } = await start(t, ['run', job.config], job).ended()
   assert.equal(code, 0, stderr)

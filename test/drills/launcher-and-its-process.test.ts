@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { layOutJob } from '../support/crash/job.ts'
+import { isRunning, type Running, start } from '../support/crash/process.ts'
+import { union } from '../support/crash/stored.ts'
+import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
+
+/** Of the launcher and the process that it supervises, one is killed. */
+
+test('process: killed alone, its launcher starts it again and the run ends', async (t) => {
+  const wanted = await undisturbed(t)
+  const job = await layOutJob(t)
+  const crash = { at: 'ledger.stored', hit: 40, end: 'process' } as const
+  const { code, stderr } = await start(t, ['run', job.config], { ...job, crash }).ended()
+  assert.equal(code, 0, stderr)
+  assert.equal(stderr.match(/the process died: starting it again/g)?.length, 1, stderr)
+  assert.match(stderr, /"cause":"SIGKILL"/)
+  await assertAsIfUndisturbed(job, wanted)
+})
+
+/** Settles when the supervised process has noticed that it is alone. */
+async function assertFollows(run: Running): Promise<void> {
+  const { signal, stderr } = await run.ended()
+  assert.equal(signal, 'SIGKILL', stderr)
+  // Its output has closed, so it runs no more, or is about to end.
+  const left = run.pids().filter(isRunning)
+  assert.deepEqual(left, [], stderr)
+}
+
+test('launcher: killed alone, its process ends too, and a new run goes on', async (t) => {
+  const wanted = await undisturbed(t)
+  const job = await layOutJob(t)
+  const crash = { hold: { at: 'extractor.computed', hit: 6 } }
+  const run = start(t, ['run', job.config], { ...job, crash })
+  await run.until('a commit', async () => ((await union(job)).length > 0 ? true : undefined))
+  run.signal('SIGKILL')
+  await assertFollows(run)
+  const { code, stderr } = await start(t, ['run', job.config], job).ended()
+  assert.equal(code, 0, stderr)
+  await assertAsIfUndisturbed(job, wanted)
+})
+
+test('launcher: killed while its process begins, no process stays behind', async (t) => {
+  const job = await layOutJob(t)
+  // Held at its first batch, an orphan would not end by itself.
+  const crash = { hold: { at: 'extractor.computed', hit: 1 } }
+  const run = start(t, ['run', job.config], { ...job, crash })
+  await run.until('the second process', async () => run.pids().at(1))
+  run.signal('SIGKILL')
+  await assertFollows(run)
+})
