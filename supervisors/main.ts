@@ -106,11 +106,23 @@ program
 program
   .command('bench <name>')
   .description('measure again what this project claims: extract, startup, replay')
+  .option('--repeats <count>', 'how often each side is measured')
+  .option('--rows <count>', 'of the dataset, for extract and startup')
+  .option('--entries <count>', 'of the manifest, for replay')
+  .option('--work <dir>', 'where it works, and keeps what is dear to make; else a temporary folder')
   .option(...json)
-  .action(async (name: string, options: { json?: true }) => {
+  .action(async (name: string, options: BenchArguments) => {
     const { bench } = await import('./commands/bench.ts')
-    code = await bench(name, { json: options.json ?? false })
+    code = await bench(name, { ...options, json: options.json ?? false })
   })
+
+interface BenchArguments {
+  readonly repeats?: string
+  readonly rows?: string
+  readonly entries?: string
+  readonly work?: string
+  readonly json?: true
+}
 
 try {
   await program.parseAsync()

@@ -25,6 +25,9 @@ export interface ExtractTools {
   readonly metadata: Readonly<Record<string, string>>
 }
 
+/** Files being written while the next rows are joined: few, beside a batch's states in memory. */
+const writesMax = 4
+
 /** A batch → hidden states of the target → one spooled file a wanted row. */
 export async function extract(batch: Batch, tools: ExtractTools): Promise<Extracted> {
   const input = padded(batch)
@@ -36,6 +39,7 @@ export async function extract(batch: Batch, tools: ExtractTools): Promise<Extrac
   })
   const spooled: SampleRef[] = []
   const quarantined: QuarantinedSample[] = []
+  const writing: Promise<void>[] = []
   let offset = 0
   for (const [index, row] of batch.rows.entries()) {
     const ids = batch.tokenIds.subarray(offset, offset + row.tokens)
@@ -43,9 +47,19 @@ export async function extract(batch: Batch, tools: ExtractTools): Promise<Extrac
     if (!row.wanted) continue
     const joined = joinLayers(captures, shape, { index, tokens: row.tokens })
     const bad = nonFinite(joined, { layers: captures.length, hidden: tools.hidden }, tools.dtype)
-    if (bad) quarantined.push(quarantine(row, bad, tools.captures))
-    else spooled.push(await spoolRow(row, ids, joined, tools))
+    if (bad) {
+      quarantined.push(quarantine(row, bad, tools.captures))
+      continue
+    }
+    const { sample, parts } = sampleFile(row, ids, joined, tools)
+    spooled.push(sample)
+    if (writing.length === writesMax) await writing.shift()
+    const write = tools.keep(sample, parts)
+    // Awaited below or above; one that fails meanwhile is no unhandled rejection.
+    write.catch(() => undefined)
+    writing.push(write)
   }
+  await Promise.all(writing)
   return { batch: batch.id, spooled, quarantined }
 }
 
@@ -75,12 +89,12 @@ function quarantine(
   }
 }
 
-async function spoolRow(
+function sampleFile(
   row: BatchRow,
   ids: Int32Array,
   joined: Capture,
   tools: ExtractTools,
-): Promise<SampleRef> {
+): { readonly sample: SampleRef; readonly parts: readonly Uint8Array[] } {
   const parts = encodeSafetensors(
     [
       {
@@ -99,9 +113,8 @@ async function spoolRow(
     tools.metadata,
   )
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0)
-  const ref = { hash: row.hash, tokens: row.tokens, bytes, crc32: crc32OfParts(parts) }
-  await tools.keep(ref, parts)
-  return ref
+  const sample = { hash: row.hash, tokens: row.tokens, bytes, crc32: crc32OfParts(parts) }
+  return { sample, parts }
 }
 
 const bytesOf = (array: Capture | BigInt64Array): Uint8Array =>

@@ -1,5 +1,6 @@
 import { Failure } from '../../src/failure.ts'
 import { benchFolder } from '../bench/bench-folder.ts'
+import { benchExtract, hundredMegabytes } from '../bench/extract.ts'
 import { benchReplay } from '../bench/replay.ts'
 import { type BenchReport, reportJson, reportText } from '../bench/report.ts'
 import { benchStartup } from '../bench/startup.ts'
@@ -23,6 +24,10 @@ type Note = (text: string) => void
 
 /** The job that this project is made for has 914,000 samples; its dataset, 902,087 rows. */
 const benches: Readonly<Record<string, Bench>> = {
+  extract: (folder, size, note) => {
+    const sizes = { rows: size('rows', 100), repeats: size('repeats', 5) }
+    return benchExtract(folder, { ...sizes, target: hundredMegabytes }, note)
+  },
   startup: (folder, size, note) =>
     benchStartup(folder, { rows: size('rows', 902_087), repeats: size('repeats', 7) }, note),
   replay: (folder, size, note) =>
@@ -33,7 +38,7 @@ const benches: Readonly<Record<string, Bench>> = {
 export async function bench(name: string, options: BenchOptions): Promise<number> {
   const run = Object.hasOwn(benches, name) ? benches[name] : undefined
   if (!run) {
-    const names = Object.keys(benches).join(', ')
+    const names = Object.keys(benches).sort().join(', ')
     throw new Failure('invalid', `no such benchmark. want=${names}, found=${name}`)
   }
   // By way of an exit, which removes the folder and ends what was started.
