@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openStore } from '../../../src/store/open.ts'
+import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
+import { filesBelow, folder, writeConfig } from '../../support/commands/golden-job.ts'
+import { credentials, type S3Process, startS3 } from '../../support/crash/s3-process.ts'
+
+/** An object store that does not let the run in: told soon, by cause, before anything starts. */
+
+const bucket = 's3://draftsmith'
+const wrongSecret = { ...credentials, AWS_SECRET_ACCESS_KEY: 'not-the-right-one' }
+const nobody = { AWS_ACCESS_KEY_ID: 'nobody', AWS_SECRET_ACCESS_KEY: 'not-the-right-one' }
+const checkKeys = /Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the AWS profile/
+
+/** Keys in the bucket; a store of no prefix sees them all. */
+async function keysIn({ endpoint }: S3Process): Promise<string[]> {
+  const store = openStore(`${bucket}/`, { endpoint }, { env: credentials })
+  const keys: string[] = []
+  for await (const { key } of store.list('')) keys.push(key)
+  store.close()
+  return keys
+}
+
+test('run: credentials, bucket or endpoint that are wrong end it with code 2', async (t) => {
+  const dir = folder(t)
+  const s3 = await startS3(t)
+  const { endpoint } = s3
+  const cases = [
+    {
+      name: 'secret',
+      env: wrongSecret,
+      says: [/secret key does not match the access key.*code=SignatureDoesNotMatch/, checkKeys],
+    },
+    { name: 'key', env: nobody, says: [/access key is unknown.*InvalidAccessKeyId/, checkKeys] },
+    { name: 'none', env: {}, says: [/there are no credentials/, checkKeys] },
+    {
+      name: 'bucket',
+      env: credentials,
+      store: 's3://other/run',
+      says: [
+        /bucket does not exist. store=s3:\/\/other\/run/,
+        /Create the bucket, or correct store/,
+      ],
+    },
+    {
+      name: 'endpoint',
+      env: credentials,
+      at: 'http://127.0.0.1:9',
+      says: [/nobody listens there.*ECONNREFUSED/, /Check s3.endpoint and the network/],
+    },
+  ]
+  const refuse = async (one: (typeof cases)[number]): Promise<void> => {
+    const settings = { store: one.store ?? `${bucket}/run`, s3: { endpoint: one.at ?? endpoint } }
+    const ended = await draftsmith(['run', writeConfig(dir, one.name, settings)], {
+      dir,
+      env: one.env,
+    })
+    assertRefused(ended, { says: one.says })
+    assert.doesNotMatch(ended.stderr, /not-the-right-one|crash-secret/)
+    assert.deepEqual(filesBelow(join(dir, one.name, 'work', 'spool')), [])
+  }
+  await Promise.all(cases.map(refuse))
+  assert.deepEqual(await keysIn(s3), [])
+})
+
+test('check, verify, resume: a store that does not let them in is told by its cause', async (t) => {
+  const dir = folder(t)
+  const { endpoint } = await startS3(t)
+  const at = ['--endpoint', endpoint]
+  const config = writeConfig(dir, 'job', { store: `${bucket}/run`, s3: { endpoint } })
+  const [checked, verified, resumed, empty] = await Promise.all([
+    draftsmith(['check', config], { dir, env: wrongSecret }),
+    draftsmith(['verify', 's3://other/run', ...at], { dir, env: credentials }),
+    draftsmith(['resume', `${bucket}/run`, ...at, '--work', 'w1'], { dir, env: nobody }),
+    draftsmith(['resume', `${bucket}/run`, ...at, '--work', 'w2'], { dir, env: credentials }),
+  ])
+  assert.equal(checked.code, 2, checked.stderr)
+  assert.match(checked.stdout, /^WRONG {2}store .*cannot put: the secret key does not match/m)
+  assert.match(checked.stdout, checkKeys)
+  assertReadable(checked)
+  assertRefused(verified, { says: [/bucket does not exist/, /Create the bucket/] })
+  assertRefused(resumed, { says: [/access key is unknown/, checkKeys] })
+  assertRefused(empty, { says: [/holds no run. store=s3:\/\/draftsmith\/run/, /Name the store/] })
+  for (const folderName of ['w1', 'w2']) assert.deepEqual(filesBelow(join(dir, folderName)), [])
+})
+
+test('run: what the store refuses stays in the spool, named, until the next run', async (t) => {
+  const dir = folder(t)
+  const s3 = await startS3(t)
+  const config = writeConfig(dir, 'job', { store: `${bucket}/run`, s3: { endpoint: s3.endpoint } })
+  const refused = '62060ba602b02ce9c21d44ee516edab0'
+  await s3.setFaults([
+    {
+      match: { operation: 'PutObject', key: refused },
+      times: 1000,
+      kind: 'error',
+      status: 403,
+      code: 'AccessDenied',
+    },
+  ])
+  const first = await draftsmith(['run', config, '--json'], { dir, env: credentials })
+  assert.equal(first.code, 1, first.stderr)
+  const { rows, failed, spool } = JSON.parse(first.stdout)
+  assert.deepEqual([rows.rows, rows.committed, rows.failed, rows.quarantined], [12, 11, 1, 0])
+  assert.equal(failed.length, 1)
+  assert.equal(failed[0].hash, refused)
+  assert.match(failed[0].reason, /these credentials may not do this.*AccessDenied/)
+  assert.equal(spool.files, 1)
+  const [file, ...others] = filesBelow(join(dir, 'job', 'work', 'spool'))
+  assert.deepEqual(others, [])
+  assert.match(file, new RegExp(refused))
+
+  await s3.setFaults([])
+  const second = await draftsmith(['run', config, '--json'], { dir, env: credentials })
+  assert.equal(second.code, 0, second.stderr)
+  const { rows: rowsNow, extracted, stored } = JSON.parse(second.stdout)
+  assert.deepEqual([rowsNow.committed, rowsNow.failed], [12, 0])
+  assert.deepEqual([extracted.samples, stored.samples], [0, 1])
+  assert.deepEqual(filesBelow(join(dir, 'job', 'work', 'spool')), [])
+})
