@@ -14,7 +14,8 @@ export function benchFolder(named: string | undefined): { readonly path: string 
     return { path, [Symbol.dispose]: () => undefined }
   }
   const path = mkdtempSync(join(tmpdir(), 'draftsmith-bench-'))
-  const remove = () => rmSync(path, { recursive: true, force: true })
+  // A process that was just killed may still write into it.
+  const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 10 })
   process.once('exit', remove)
   return {
     path,
