@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { readdir, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createActor } from 'xstate'
+import type { LedgerInput } from '../../../actors/ledger/index.ts'
+import { ledgerMachine } from '../../../actors/ledger/machine.ts'
+import { openLedger } from '../../../actors/ledger/open.ts'
+import { Failure } from '../../../src/failure.ts'
+import { sampleKey } from '../../../src/manifest/key.ts'
+import { openSpool } from '../../../src/spool/spool.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
+import type { Body, ObjectStore, PutOptions } from '../../../src/store/store.ts'
+import { HastyClock } from '../../src/store/hasty-clock.ts'
+import { hashOf, replayed, silent, spoolSample } from '../../support/ledger-rig.ts'
+import { scratch } from '../../support/target-run.ts'
+
+const input = (work: string): LedgerInput => ({
+  work,
+  store: { url: 'memory:', s3: {} },
+  attempts: 3,
+  maxParallel: 10,
+  deadlineMinutes: 30,
+  commit: { every: 1000, seconds: 1e6 },
+  spool: { keepFree: 0, maxBytes: 1e9 },
+})
+
+const openOn = (work: string, store: ObjectStore, generation: number, story: string[] = []) =>
+  openLedger(input(work), {
+    generation,
+    store,
+    log: silent,
+    clock: new HastyClock(),
+    replayed: () => story.push('replayed'),
+    fatal: (error) => story.push(`fatal ${error}`),
+  })
+
+test('ledger: rebuilt from store and spool, it goes on where the one before died', async (t) => {
+  const work = await scratch(t)
+  const store = new MemoryStore()
+  const spool = await openSpool(join(work, 'spool'))
+  const { ledger, committer } = await openOn(work, store, 1)
+  for (const n of [1, 2]) await ledger.spooled('extractor/0', [await spoolSample(spool, n)])
+  const next = await ledger.next('uploader/0', false)
+  if (next.kind !== 'lease') assert.fail('a lease was expected')
+  const { id, sample } = next.lease
+  ledger.stored(id, sampleKey(sample.hash, sample.crc32))
+  await committer.flush()
+  // A file that was cut, and one whose writer died.
+  const torn = await spoolSample(spool, 3)
+  await truncate(spool.path(torn), 1)
+  await writeFile(
+    join(spool.dir, `.${'0'.repeat(32)}-1-1-00000000.safetensors.${'a'.repeat(16)}.tmp`),
+    '',
+  )
+
+  const story: string[] = []
+  const again = await openOn(work, store, 2, story)
+  assert.deepEqual(story, ['replayed'])
+  assert.equal(again.ledger.status().committed, 1)
+  assert.equal((await readdir(spool.dir)).length, 1)
+  const known = Buffer.from(again.ledger.known()).toString('hex').match(/.{32}/g)
+  assert.deepEqual(known, [hashOf(1), hashOf(2)])
+  const left = await again.ledger.next('uploader/0', false)
+  assert.equal(left.kind === 'lease' && left.lease.sample.hash, hashOf(2))
+  again.ledger.stored(id, 'hidden-states/of/another/life')
+  assert.equal(again.committer.waiting, 0)
+})
+
+test('ledger: a segment waits for a store that is away, and names all it should then', async (t) => {
+  class Away extends MemoryStore {
+    left = 5
+    override async putIfAbsent(key: string, body: Body, options?: PutOptions): Promise<boolean> {
+      if (this.left-- > 0) throw new Failure('unavailable', 'the line is down')
+      return await super.putIfAbsent(key, body, options)
+    }
+  }
+  const store = new Away()
+  const { ledger, committer } = await openOn(await scratch(t), store, 1)
+  ledger.quarantined([{ hash: hashOf(1), tokens: 1, reason: 'not finite' }])
+  await committer.flush()
+  assert.equal((await replayed(store)).quarantined, 1)
+})
+
+test('ledger: a segment that cannot be written at all ends it', async (t) => {
+  class Full extends MemoryStore {
+    override async putIfAbsent(): Promise<boolean> {
+      throw new Failure('invalid', 'access denied')
+    }
+  }
+  const story: string[] = []
+  const { ledger, committer } = await openOn(await scratch(t), new Full(), 1, story)
+  ledger.quarantined([{ hash: hashOf(1), tokens: 1, reason: 'not finite' }])
+  committer.hurry()
+  await assert.rejects(committer.flush(), { kind: 'invalid' })
+  assert.match(story.at(-1) ?? '', /^fatal .*access denied/)
+})
+
+test('ledger: its life goes from replay over recovery to serving, and drains from anywhere there', () => {
+  const life = createActor(ledgerMachine).start()
+  const states = (['replayed', 'recovered', 'drain', 'drained'] as const).map((type) => {
+    life.send({ type })
+    return life.getSnapshot().value
+  })
+  assert.deepEqual(states, ['recovering', 'serving', 'draining', 'closed'])
+})
+
+test('ledger: one that lost its store keeps the reason, and drains all the same', () => {
+  const life = createActor(ledgerMachine).start()
+  life.send({ type: 'lost', reason: 'too early to tell' })
+  assert.equal(life.getSnapshot().context.whyLost, null)
+  for (const type of ['replayed', 'recovered'] as const) life.send({ type })
+  life.send({ type: 'lost', reason: 'silent' })
+  assert.deepEqual(life.getSnapshot().context, { whyLost: 'silent' })
+  life.send({ type: 'drain' })
+  assert.equal(life.getSnapshot().value, 'draining')
+  assert.equal(life.getSnapshot().context.whyLost, 'silent')
+})
