@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { type TestContext, test } from 'node:test'
+import { Lanes } from '../../../actors/uploader/lanes.ts'
+import { type Uploaded, upload } from '../../../actors/uploader/upload.ts'
+import type { SampleRef } from '../../../protocol/sample.ts'
+import { SimulatedClock } from '../../../src/clock.ts'
+import { Failure } from '../../../src/failure.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
+import { faultyPuts } from '../../support/faulty-store.ts'
+import { hashOf, ledgerRig, replayed } from '../../support/ledger-rig.ts'
+import { ledgerPeer } from '../../support/peers.ts'
+
+/**
+ * Lanes on a real ledger, over a port; `send` in place of an upload. No time passes for the ledger:
+ * whoever waits for it waits for ever, unless he is answered.
+ */
+async function lanesOn(t: TestContext, send: (sample: SampleRef) => Promise<Uploaded>) {
+  const rig = await ledgerRig(t, { clock: new SimulatedClock() })
+  const { ledger } = rig
+  const peer = ledgerPeer(t, {
+    next: ({ wait }) => ledger.next('uploader/0', wait),
+    wake: () => ledger.wake('uploader/0'),
+    stored: ({ lease, key }) => ledger.stored(lease, key),
+    unavailable: ({ lease, reason }) => ledger.unavailable(lease, reason),
+    failed: ({ lease, reason }) => ledger.failed(lease, reason),
+    torn: ({ lease, reason }) => ledger.torn(lease, reason),
+  })
+  return { ...rig, lanes: new Lanes(peer, send) }
+}
+
+const later = () => new Promise((resolve) => setTimeout(resolve, 5))
+
+test('lanes: all that is spooled is sent, so many at once and no more', async (t) => {
+  const store = new MemoryStore()
+  let open = 0
+  let peak = 0
+  const rig = await lanesOn(t, async (sample) => {
+    peak = Math.max(peak, ++open)
+    await later()
+    const uploaded = await upload(sample, { store, path: rig.spool.path })
+    open -= 1
+    return uploaded
+  })
+  for (let n = 0; n < 20; n++) await rig.spooled(n)
+  rig.lanes.start(4)
+  await rig.lanes.drain()
+  assert.equal(peak, 4)
+  assert.equal(rig.lanes.busy, 0)
+  await rig.committer.flush()
+  assert.equal((await replayed(rig.store)).stored, 20)
+  assert.deepEqual(await readdir(rig.spool.dir), [])
+})
+
+test('lanes: each end of an upload is told, and what may pass is sent again', async (t) => {
+  const faults = [new Failure('unavailable', 'timeout'), new Failure('invalid', 'denied')]
+  const faulty = faultyPuts(new MemoryStore(), faults)
+  const rig = await lanesOn(t, (sample) =>
+    upload(sample, { store: faulty.store, path: rig.spool.path }),
+  )
+  for (const n of [1, 2]) await rig.spooled(n)
+  const torn = await rig.spooled(3)
+  await rig.spool.discard((await readdir(rig.spool.dir)).find((f) => f.startsWith(torn.hash)) ?? '')
+  rig.lanes.start(1)
+  await rig.lanes.drain()
+  const { failed, stored, uploading } = rig.ledger.status()
+  assert.deepEqual(failed, [{ hash: hashOf(2), reason: 'denied' }])
+  assert.deepEqual([stored.samples, uploading], [1, 0])
+  assert.equal(rig.ledger.known().length, 32, 'the torn one is known no more')
+})
+
+test('lanes: those that wait for work do not keep a drain', async (t) => {
+  const rig = await lanesOn(t, () => Promise.reject(new Error('nothing is to be sent')))
+  rig.lanes.start(3)
+  await later()
+  await rig.lanes.drain()
+  assert.equal(rig.ledger.status().uploading, 0)
+})

@@ -1,0 +1,69 @@
+/** Peers on the test's own thread, over real ports. */
+import type { TestContext } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
+import { serve } from '../../protocol/channel.ts'
+import type { Contract, Handlers } from '../../protocol/contract.ts'
+import { type ledgerContract as LedgerContract, ledgerContract } from '../../protocol/ledger.ts'
+import { Peer } from '../../protocol/peer.ts'
+import type { NextBatch } from '../../protocol/reader.ts'
+import { readerContract } from '../../protocol/reader.ts'
+
+/** A peer that answers by these; what a test does not expect to be asked is refused by its name. */
+function peerTo<C extends Contract>(
+  t: TestContext,
+  { name, contract }: { readonly name: string; readonly contract: C },
+  handlers: Handlers<C>,
+): Peer<C> {
+  const { port1, port2 } = new MessageChannel()
+  serve(port2, contract, handlers)
+  const peer = new Peer(name, contract)
+  peer.attach(port1, 1)
+  t.after(() => peer.close())
+  return peer
+}
+
+const unasked = (request: string) => (): never => {
+  throw new Error(`nobody expected to be asked this. request=${request}`)
+}
+
+export const ledgerPeer = (
+  t: TestContext,
+  handlers: Partial<Handlers<typeof LedgerContract>>,
+): Peer<typeof LedgerContract> =>
+  peerTo(
+    t,
+    { name: 'ledger', contract: ledgerContract },
+    {
+      known: unasked('known'),
+      room: unasked('room'),
+      spooled: unasked('spooled'),
+      quarantined: unasked('quarantined'),
+      next: unasked('next'),
+      wake: unasked('wake'),
+      permit: unasked('permit'),
+      release: unasked('release'),
+      stored: unasked('stored'),
+      unavailable: unasked('unavailable'),
+      failed: unasked('failed'),
+      torn: unasked('torn'),
+      settled: unasked('settled'),
+      status: unasked('status'),
+      ...handlers,
+    },
+  )
+
+export const readerPeer = (
+  t: TestContext,
+  handlers: { readonly next?: () => NextBatch; readonly done?: (ask: { batch: string }) => void },
+): Peer<typeof readerContract> =>
+  peerTo(
+    t,
+    { name: 'reader', contract: readerContract },
+    {
+      next: unasked('next'),
+      done: unasked('done'),
+      pause: unasked('pause'),
+      status: unasked('status'),
+      ...handlers,
+    },
+  )
