@@ -7,7 +7,7 @@ import type { Running } from './process.ts'
 /** What a running draftsmith answers on the socket of its work folder. */
 
 /** A line as it is typed in the console; the answer's text. */
-export async function ask(job: Job, line: string): Promise<string> {
+export async function ask(job: Pick<Job, 'work'>, line: string): Promise<string> {
   const { text, error } = (await askSupervisor(job.work, line)) as { text?: string; error?: string }
   return text ?? `error: ${error}`
 }
