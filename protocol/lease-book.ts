@@ -49,7 +49,7 @@ export class LeaseBook<T> {
     this.#serve()
   }
 
-  /** Lends the oldest to the holder; after `waitMs` without one, undefined. */
+  /** Lends the oldest to the holder; after `waitMs` without one (0: at once), undefined. */
   lease(holder: string, waitMs: number): Promise<Leased<T> | undefined> {
     return new Promise((resolve) => {
       const timer = this.#clock.setTimeout(() => waiter.settle(undefined), waitMs)
@@ -64,6 +64,7 @@ export class LeaseBook<T> {
       }
       this.#waiters.push(waiter)
       this.#serve()
+      if (waitMs <= 0) waiter.settle(undefined)
     })
   }
 

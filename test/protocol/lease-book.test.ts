@@ -32,6 +32,13 @@ test('lease book: who waits is served in turn as things come; too long, with not
   assert.equal(book.waiting, 1)
 })
 
+test('lease book: who will not wait is answered at once, and gets nothing later', async () => {
+  const { book } = open()
+  assert.equal(await book.lease('x', 0), undefined)
+  book.add('a')
+  assert.deepEqual([book.waiting, book.leased], [1, 0])
+})
+
 test('lease book: what is done once is done; a second telling finds nothing', async () => {
   const { book, take } = open()
   book.add('a')
