@@ -30,7 +30,7 @@ const isRunning = ({ actors }: RunStatus, id: string): boolean =>
 for (const kind of ['file', 's3'] as const) {
   test(`${kind}: actors killed by order start again, and the run ends complete`, async (t) => {
     const wanted = await undisturbed(t)
-    const job = await layOutJob(t, kind === 's3' ? { s3: await startS3(t) } : {})
+    const job = await layOutJob(t, { uploaders: 2, ...(kind === 's3' && { s3: await startS3(t) }) })
     const run = start(t, ['run', job.config], { ...job, crash })
     const killed: Record<string, number> = {}
     for (const actor of ['extractor/0', 'uploader/0', 'ledger', 'reader', 'ledger']) {

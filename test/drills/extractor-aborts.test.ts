@@ -19,7 +19,8 @@ test('abort in an extractor: the process starts again, nothing but its batch is 
   await assertAsIfUndisturbed(job, wanted)
 })
 
-const few = { rows: 16, tokens: { min: 20, max: 40 }, tokenBudget: 120 }
+/** Batches of two rows. */
+const few = { rows: 16, tokens: { min: 20, max: 40 }, tokenBudget: 80 }
 
 test('poison: the one sample that aborts each time is found, the rest is complete', async (t) => {
   const wanted = await undisturbed(t, few)

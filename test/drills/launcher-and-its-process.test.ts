@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isAlive } from '../../src/manifest/holder.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { isRunning, type Running, start } from '../support/crash/process.ts'
+import { type Running, start } from '../support/crash/process.ts'
 import { union } from '../support/crash/stored.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
@@ -23,7 +24,7 @@ async function assertFollows(run: Running): Promise<void> {
   const { signal, stderr } = await run.ended()
   assert.equal(signal, 'SIGKILL', stderr)
   // Its output has closed, so it runs no more, or is about to end.
-  const left = run.pids().filter(isRunning)
+  const left = run.pids().filter(isAlive)
   assert.deepEqual(left, [], stderr)
 }
 

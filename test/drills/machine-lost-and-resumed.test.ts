@@ -3,7 +3,7 @@ import { mkdtempSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Job, layOutJob } from '../support/crash/job.ts'
-import { killTenTimes } from '../support/crash/killings.ts'
+import { killAgainAndAgain } from '../support/crash/killings.ts'
 import { start } from '../support/crash/process.ts'
 import { startS3 } from '../support/crash/s3-process.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
@@ -16,8 +16,11 @@ const resumeArgs = (job: Job): readonly string[] => [
   ...job.storeArgs,
 ]
 
-for (const kind of ['file', 's3'] as const) {
-  test(`${kind}: ten machines lost, each resumed from the store alone`, async (t) => {
+for (const [kind, times] of [
+  ['file', 5],
+  ['s3', 10],
+] as const) {
+  test(`${kind}: ${times + 1} machines lost, the next goes on from the store alone`, async (t) => {
     const wanted = await undisturbed(t)
     const job = await layOutJob(t, kind === 's3' ? { s3: await startS3(t) } : {})
     const crash = { at: 'ledger.stored', hit: 30, end: 'all' } as const
@@ -26,8 +29,9 @@ for (const kind of ['file', 's3'] as const) {
     renameSync(job.dataset, join(job.dir, 'gone'))
     renameSync(job.target, join(job.dir, 'moved-target'))
 
-    const met = await killTenTimes(
+    const met = await killAgainAndAgain(
       t,
+      times,
       async () => onNewMachine(job),
       (machine, next) => start(t, resumeArgs(machine), { ...machine, crash: next }),
     )

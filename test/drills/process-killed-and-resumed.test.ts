@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { layOutJob } from '../support/crash/job.ts'
-import { killTenTimes } from '../support/crash/killings.ts'
+import { killAgainAndAgain } from '../support/crash/killings.ts'
 import { start } from '../support/crash/process.ts'
 import { startS3 } from '../support/crash/s3-process.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
@@ -15,8 +15,9 @@ for (const kind of ['file', 's3'] as const) {
     const wanted = await undisturbed(t)
     assert.equal(wanted.entries.length, 300)
     const job = await layOutJob(t, kind === 's3' ? { s3: await startS3(t) } : {})
-    const met = await killTenTimes(
+    const met = await killAgainAndAgain(
       t,
+      10,
       async () => job,
       (_, crash) => start(t, ['run', job.config], { ...job, crash }),
     )

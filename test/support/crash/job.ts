@@ -31,7 +31,7 @@ export interface JobOptions {
   readonly rows?: number
   readonly tokens?: { readonly min: number; readonly max: number }
   readonly tokenBudget?: number
-  readonly devices?: readonly string[]
+  readonly uploaders?: number
   /** Absent: a folder. */
   readonly s3?: S3Process
 }
@@ -60,11 +60,11 @@ export async function layOutJob(t: TestContext, options: JobOptions = {}): Promi
       dataset: { path: dataset },
       target: { path: target },
       extract: {
-        devices: options.devices ?? ['cpu', 'cpu'],
+        devices: ['cpu', 'cpu'],
         tokenBudget,
         maxTokens: Math.min(tokenBudget, 512),
       },
-      upload: { threads: 2, maxParallel: 8 },
+      upload: { threads: options.uploaders ?? 1, maxParallel: 8 },
       // Small steps and a small spool: each start gets on by a part of the job only.
       commit: { every: 10, seconds: 1 },
       spool: { keepFree: '1MB', maxBytes: Math.ceil(batchBytes * 2.5) + 200_000 },

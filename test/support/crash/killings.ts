@@ -13,7 +13,7 @@ const seedMax = 2 ** 31
 const seed = Number(process.env.DRAFTSMITH_TEST_SEED ?? Math.floor(Math.random() * seedMax))
 
 /** Together they leave work for the last of them: each lets some of 300 samples through. */
-function killings(random: Random): Crash[] {
+function tenCrashes(random: Random): Crash[] {
   const some = (min: number, max: number) => whole(random, { min, max })
   const moments: Crash[] = [
     { afterMs: some(50, 500) },
@@ -36,31 +36,30 @@ function shuffled<T>(items: readonly T[], random: Random): T[] {
 }
 
 /**
- * Starts a job ten times and has all its processes killed each time.
+ * Starts a job so often, ten times at most, and has all its processes killed each time.
  *
  * @param job        the job as it is started next, on whatever machine
  * @param startWith  starts it so that it crashes
  * @returns          after how many deaths each window was found open
  */
-export async function killTenTimes(
+export async function killAgainAndAgain(
   t: TestContext,
+  times: number,
   job: () => Promise<Job>,
   startWith: (job: Job, crash: Crash) => Running,
 ): Promise<Windows> {
   const met = { beforeRename: 0, beforeCommit: 0, beforeRemoval: 0, unnamed: 0 }
-  t.diagnostic(`seed=${seed}`)
-  for (const crash of killings(seededRandom(seed))) {
+  for (const crash of tenCrashes(seededRandom(seed)).slice(0, times)) {
     const next = await job()
     const { code, signal, stderr } = await startWith(next, crash).ended()
-    const what = `seed=${seed}, crash=${JSON.stringify(crash)}`
-    assert.equal(signal, 'SIGKILL', `it was not killed. ${what}, code=${code}\n${stderr}`)
+    const facts = `seed=${seed}, crash=${JSON.stringify(crash)}, code=${code}`
+    assert.equal(signal, 'SIGKILL', `it was not killed. ${facts}\n${stderr}`)
     const windows = await windowsOf(next)
-    t.diagnostic(`${JSON.stringify(crash)} leaves ${JSON.stringify(windows)}`)
     if (windows.beforeRename > 0) met.beforeRename++
     if (windows.beforeCommit > 0) met.beforeCommit++
     if (windows.beforeRemoval > 0) met.beforeRemoval++
     if (windows.unnamed > 0) met.unnamed++
   }
-  t.diagnostic(`windows met: ${JSON.stringify(met)}`)
+  t.diagnostic(`seed=${seed}, deaths that left a window open: ${JSON.stringify(met)}`)
   return met
 }

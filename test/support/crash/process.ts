@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { sleep } from '../../../src/clock.ts'
+import { isAlive } from '../../../src/manifest/holder.ts'
 import { type Crash, crashing, noteNames } from './crash.ts'
 
 /** A draftsmith as its users run it: a process of its own, which ends with its test. */
@@ -12,6 +13,7 @@ const main = fileURLToPath(new URL('../../../supervisors/main.js', import.meta.u
 /** Against hangs: the longest of these runs takes some seconds on a quiet machine. */
 const endMs = 90_000
 const tailLines = 25
+const lookMs = 25
 
 export interface Start {
   /** Where its notes go: a folder that the test removes. */
@@ -91,7 +93,7 @@ export function start(t: TestContext, args: readonly string[], options: Start): 
     while (!over && Date.now() < deadline) {
       const found = await look()
       if (found !== undefined) return found
-      await sleep(10)
+      await sleep(lookMs)
     }
     throw failed(what)
   }
@@ -119,22 +121,6 @@ function pidsIn(notes: string): number[] {
   }
 }
 
-/** A process that has ended, and whose end nobody has asked for yet, runs no more. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch {
-    return false
-  }
-  try {
-    const state = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.[0]
-    return state !== 'Z' && state !== 'X'
-  } catch {
-    // It has gone meanwhile; or this system has no /proc, and only the signal can tell.
-    return process.platform !== 'linux'
-  }
-}
-
 function killAll(pids: readonly number[]): void {
-  for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+  for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
 }
