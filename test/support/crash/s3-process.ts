@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Fault } from '../../../src/dev-s3/faults.ts'
 
@@ -22,7 +21,7 @@ export interface S3Process {
 }
 
 /** Bucket `draftsmith`; ends with the test. */
-export async function startS3(t: TestContext): Promise<S3Process> {
+export async function startS3(t: { after(fn: () => unknown): void }): Promise<S3Process> {
   const child = spawn(process.execPath, [main], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, ...credentials },
