@@ -26,7 +26,10 @@ const program = new Command('draftsmith')
 
 let code: number = exitCodes.done
 
-/** Computes in a process of its own, under a launcher that starts it again when it is aborted. */
+/**
+ * Computes in a process of its own, under a launcher that starts it again when it is aborted. What
+ * the command is made of is loaded there alone: a launcher holds no native code.
+ */
 async function watched(command: () => Promise<number>): Promise<number> {
   if (isWatched()) return await command()
   const log = openLog({ ...consoleTarget, actor: 'launcher' })
@@ -38,8 +41,10 @@ program
   .description('extract hidden states and store them, as configured; goes on where it was')
   .option(...json)
   .action(async (config: string, options: { json?: true }) => {
-    const { run } = await import('./commands/run.ts')
-    code = await watched(() => run(config, { json: options.json ?? false }))
+    code = await watched(async () => {
+      const { run } = await import('./commands/run.ts')
+      return await run(config, { json: options.json ?? false })
+    })
   })
 
 program
@@ -51,8 +56,10 @@ program
   .option(...storeOptions[1])
   .option(...json)
   .action(async (store: string, options: ResumeArguments) => {
-    const { resume } = await import('./commands/resume.ts')
-    code = await watched(() => resume(store, { ...options, json: options.json ?? false }))
+    code = await watched(async () => {
+      const { resume } = await import('./commands/resume.ts')
+      return await resume(store, { ...options, json: options.json ?? false })
+    })
   })
 
 interface ResumeArguments {
@@ -99,8 +106,10 @@ program
   .option('--work <dir>', 'where it lies', './work/demo')
   .option(...json)
   .action(async (options: { work: string; json?: true }) => {
-    const { demo } = await import('./commands/demo.ts')
-    code = await watched(() => demo({ work: options.work, json: options.json ?? false }))
+    code = await watched(async () => {
+      const { demo } = await import('./commands/demo.ts')
+      return await demo({ work: options.work, json: options.json ?? false })
+    })
   })
 
 program
