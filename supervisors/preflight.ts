@@ -98,7 +98,9 @@ export function datasetOf({ dataset: { path, split, columns } }: Config): Datase
   })
 }
 
-/** A dataset of which nothing can be used is a mistake of names or limits: it is no run well done. */
+/**
+ * A dataset of which nothing can be used is a mistake of names or limits: it is no run well done.
+ */
 export const noUsableRow = (rows: number, skipped: Readonly<Record<string, number>>): Failure =>
   new Failure('invalid', `no row is usable. rows=${rows}, ${skippedText(skipped)}`, {
     remedy: 'See extract.maxTokens, dataset.columns, and that ids and target belong together.',

@@ -10,7 +10,9 @@ import { writeRandomTarget } from '../../src/models/random-target.ts'
 import { inFreshProcess } from './fresh.ts'
 import type { BenchReport } from './report.ts'
 
-/** What the pipeline costs beside its model: its tokens a second, and those of onnxruntime alone. */
+/**
+ * What the pipeline costs beside its model: its tokens a second, and those of onnxruntime alone.
+ */
 
 export interface ExtractSizes {
   readonly rows: number
@@ -71,11 +73,12 @@ export async function benchExtract(
     bench: 'extract',
     sizes: { samples, tokens, repeats },
     method: [
-      'Both sides compute the same batches with the same graph, session and threads, each side in a',
-      'new process, by turns. Pipeline: `draftsmith run` to a file:// store, from the claim of the',
-      'first batch until the last sample is committed and has left the spool. Onnxruntime alone: the',
-      "session's run() over all batches, its results dropped. Neither counts the start of the process",
-      'or the loading of the model. The quotient is taken of the two sides of each repeat.',
+      'Both sides compute the same batches with the same graph, session and threads, each side in',
+      'a new process, by turns. Pipeline: `draftsmith run` to a file:// store, from the claim of',
+      'the first batch until the last sample is committed and has left the spool. Onnxruntime',
+      "alone: the session's run() over all batches, its results dropped. Neither counts the start",
+      'of the process or the loading of the model. The quotient is taken of the two sides of each',
+      'repeat.',
     ],
     figures: [
       { name: 'onnxruntime alone', unit: 'tokens/s', values: bare.map(speed) },

@@ -69,7 +69,7 @@ test('ledger: stored told twice is one entry, and so is one of an earlier life',
   assert.equal(rig.ledger.status().uploading, 1)
 })
 
-test('ledger: a torn file goes, its sample is known no more, and nothing waits for it', async (t) => {
+test('ledger: a torn file goes, its sample is known no more, nothing waits for it', async (t) => {
   const rig = await ledgerRig(t)
   const sample = await rig.spooled(1)
   const lease = await rig.lease()
@@ -81,7 +81,7 @@ test('ledger: a torn file goes, its sample is known no more, and nothing waits f
   assert.ok(await rig.lease(), 'computed again, it is sent')
 })
 
-test('ledger: a sample the store refuses stays, named, and is known; the rest goes on', async (t) => {
+test('ledger: a sample the store refuses stays, named and known; the rest goes on', async (t) => {
   const rig = await ledgerRig(t)
   const refused = await rig.spooled(1)
   const fine = await rig.spooled(2)

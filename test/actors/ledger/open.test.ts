@@ -67,7 +67,7 @@ test('ledger: rebuilt from store and spool, it goes on where the one before died
   assert.equal(again.committer.waiting, 0)
 })
 
-test('ledger: a segment waits for a store that is away, and names all it should then', async (t) => {
+test('ledger: a segment waits for a store that is away, then names all it should', async (t) => {
   class Away extends MemoryStore {
     left = 5
     override async putIfAbsent(key: string, body: Body, options?: PutOptions): Promise<boolean> {
@@ -96,7 +96,7 @@ test('ledger: a segment that cannot be written at all ends it', async (t) => {
   assert.match(story.at(-1) ?? '', /^fatal .*access denied/)
 })
 
-test('ledger: its life goes from replay over recovery to serving, and drains from anywhere there', () => {
+test('ledger: its life goes from replay over recovery to serving, and drains from each', () => {
   const life = createActor(ledgerMachine).start()
   const states = (['replayed', 'recovered', 'drain', 'drained'] as const).map((type) => {
     life.send({ type })

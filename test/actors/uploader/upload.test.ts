@@ -52,7 +52,7 @@ test('upload: a file that is cut, changed, longer or gone is never sent', async 
   }
 })
 
-test('upload: a store that keeps half, said or unsaid, is found out and put to again', async (t) => {
+test('upload: a store that keeps half, said or not, is found out and put to again', async (t) => {
   const { send, faulty, inner, sample } = await rigOf(t, 'half', 'half, unsaid')
   const uploaded = await send()
   if (uploaded.kind !== 'stored') assert.fail(uploaded.reason)

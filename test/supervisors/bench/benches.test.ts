@@ -1,4 +1,6 @@
-/** Each benchmark at a tiny size: what it measures is right; how long that takes is not looked at. */
+/**
+ * Each benchmark at a tiny size: what it measures is right; how long that takes is not looked at.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
