@@ -53,7 +53,7 @@ test('reader: it opens with the rows and tokens of its plan, the limit heeded', 
   assert.deepEqual([part.rows, part.tokens], [2, 7])
 })
 
-test('reader: row hashes are found on this machine, else in the store, else made anew', async (t) => {
+test('reader: row hashes are found on this machine, in the store, or made anew', async (t) => {
   const input = await inputOf(t)
   const store = new MemoryStore()
   const first = await openPlanned(input, store, silent)
@@ -98,7 +98,7 @@ test('reader: row hashes that are damaged, or of other rows, are not used', asyn
   assert.equal((await openPlanned(other, new MemoryStore(), silent)).hashes.known, 0)
 })
 
-test('reader: hashes are saved only when there are more; an absent store is no matter', async (t) => {
+test('reader: hashes are saved when there are more; an absent store is no matter', async (t) => {
   let puts = 0
   class Away extends MemoryStore {
     override async put(): Promise<never> {

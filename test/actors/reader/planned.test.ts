@@ -81,7 +81,7 @@ test('reader: rows that are all too long make no batch, each with its reason (B0
   assert.deepEqual(outcome, { committed: 0, quarantined: 0, failed: 0 })
 })
 
-test('reader: a row without a supervised token, or beyond the vocabulary, is skipped', async (t) => {
+test('reader: a row without a supervised token or beyond the vocabulary is skipped', async (t) => {
   const rows: Row[] = [{ ids: [1, 2], mask: [0, 0] }, [3, 999], [4, 1000], [5, 6]]
   const { batches } = planned(openCounted(await rowsFolder(t, rows)).dataset, { vocab: 1000 })
   assert.deepEqual(
