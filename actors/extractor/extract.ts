@@ -17,7 +17,7 @@ export interface ExtractTools {
   readonly forward: (input: ModelInput) => Promise<readonly Capture[]>
   /** Puts a whole file into the spool; waits where the disk is full. */
   readonly keep: (sample: SampleRef, parts: readonly Uint8Array[]) => Promise<void>
-  /** What the captures are called, for messages and metadata: `1`, `9`, …, `final`. */
+  /** What the captures are called, for messages and metadata: `layer_1`, …, `final`. */
   readonly captures: readonly string[]
   readonly hidden: number
   readonly dtype: StoredDType
@@ -79,9 +79,9 @@ export function padded(batch: Batch): ModelInput {
 function quarantine(
   row: BatchRow,
   bad: readonly number[],
-  layers: readonly string[],
+  captures: readonly string[],
 ): QuarantinedSample {
-  const where = bad.flatMap((count, i) => (count > 0 ? [`layer ${layers[i]}: ${count}`] : []))
+  const where = bad.flatMap((count, i) => (count > 0 ? [`${captures[i]}: ${count}`] : []))
   return {
     hash: row.hash,
     tokens: row.tokens,

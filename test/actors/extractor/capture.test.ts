@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { joinLayers, nonFinite } from '../../../actors/extractor/capture.ts'
+import { Deadline } from '../../../actors/extractor/deadline.ts'
+
+test('capture: 16-bit patterns are joined as they are', () => {
+  const layers = [
+    Uint16Array.of(1, 2, 3, 4, 90, 91, 92, 93),
+    Uint16Array.of(5, 6, 7, 8, 94, 95, 96, 97),
+  ]
+  const shape = { rows: 2, width: 2, hidden: 2 }
+  const joined = joinLayers(layers, shape, { index: 0, tokens: 2 })
+  assert.deepEqual(joined, Uint16Array.of(1, 2, 5, 6, 3, 4, 7, 8))
+  const second = joinLayers(layers, shape, { index: 1, tokens: 1 })
+  assert.deepEqual(second, Uint16Array.of(90, 91, 94, 95))
+})
+
+test('capture: NaN and infinity are told from the largest numbers, in every format', () => {
+  const shape = { layers: 1, hidden: 1 }
+  const bad = (dtype: 'bf16' | 'f16', pattern: number) =>
+    nonFinite(Uint16Array.of(0, pattern), shape, dtype)?.[0] ?? 0
+  for (const sign of [0, 0x8000]) {
+    assert.deepEqual(
+      [0x7f80, 0x7f81, 0x7fff].map((p) => bad('bf16', p | sign)),
+      [1, 1, 1],
+    )
+    assert.deepEqual(
+      [0x7f7f, 0x7c00, 0x0001].map((p) => bad('bf16', p | sign)),
+      [0, 0, 0],
+    )
+    assert.deepEqual(
+      [0x7c00, 0x7c01, 0x7fff].map((p) => bad('f16', p | sign)),
+      [1, 1, 1],
+    )
+    assert.deepEqual(
+      [0x7bff, 0x03ff, 0x0001].map((p) => bad('f16', p | sign)),
+      [0, 0, 0],
+    )
+  }
+  const floats = (value: number) => nonFinite(Float32Array.of(value), shape, 'f32')
+  assert.deepEqual(floats(Number.NaN), [1])
+  assert.deepEqual(floats(Number.NEGATIVE_INFINITY), [1])
+  assert.equal(floats(3.4e38), undefined)
+})
+
+test('deadline: long before anything is known, then many times the slowest, never hasty', () => {
+  const deadline = new Deadline()
+  assert.equal(deadline.ms, 30 * 60_000)
+  deadline.took(10)
+  assert.equal(deadline.ms, 2 * 60_000)
+  deadline.took(60_000)
+  deadline.took(20)
+  assert.equal(deadline.ms, 20 * 60_000)
+})
+
+test('deadline: a batch that took no time is known all the same', () => {
+  const deadline = new Deadline()
+  deadline.took(0)
+  assert.equal(deadline.ms, 2 * 60_000)
+})
