@@ -71,7 +71,7 @@ test('reader: what is known is not read again (B07)', async (t) => {
   assert.equal(reads.length, last.rows.length)
 })
 
-test('reader: rows that are all too long make no batch, each with its reason (B08)', async (t) => {
+test('reader: rows that are all too long make no batch, and are counted (B08)', async (t) => {
   const rows = Array.from({ length: 10 }, (_, i) => Array.from({ length: 65 }, () => i))
   const { batches } = planned(openCounted(await rowsFolder(t, rows)).dataset, { maxTokens: 64 })
   assert.equal(batches.planned, 0)
