@@ -26,6 +26,7 @@ export function openStore(
   const parsed = parse(url)
   if (parsed.protocol === 'file:') return new FileStore(fileRoot(parsed, url))
   if (parsed.protocol !== 's3:') refuse(url, 'is neither file: nor s3:')
+  refuseCredentials(s3.endpoint)
   const env = options.env ?? process.env
   const region = s3.region ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? defaultRegion(s3)
   const settings = { ...s3, ...(region !== undefined && { region }) }
@@ -51,9 +52,7 @@ function fileRoot(parsed: URL, url: string): string {
 
 function s3Place(parsed: URL, url: string): S3Place {
   if (parsed.username !== '' || parsed.password !== '') {
-    throw new Failure('invalid', 'store URL carries credentials.', {
-      remedy: 'Give them in the environment or the AWS profile, never in the URL.',
-    })
+    throw withCredentials('store URL')
   }
   if (parsed.host === '' || parsed.port !== '' || parsed.search !== '' || parsed.hash !== '') {
     refuse(url, 'names no bucket, or has a port, a query or a fragment')
@@ -62,6 +61,15 @@ function s3Place(parsed: URL, url: string): S3Place {
   checkPrefix(prefix)
   return { bucket: parsed.host, prefix }
 }
+
+function refuseCredentials(endpoint = ''): void {
+  if (/\/\/[^/]*@/.test(endpoint)) throw withCredentials('the endpoint')
+}
+
+const withCredentials = (what: string): Failure =>
+  new Failure('invalid', `${what} carries credentials.`, {
+    remedy: 'Give them in the environment or the AWS profile, never in the URL.',
+  })
 
 function refuse(url: string, wrong: string): never {
   // What may be a password stays out of the message.

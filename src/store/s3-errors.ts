@@ -29,6 +29,7 @@ const RIGHTS = 'Allow these credentials to get, put, list and delete in the buck
 const REGION = 'Set s3.region to the bucket’s region, and s3.endpoint to where that is served.'
 const CHECKSUMS = 'Set s3.checksums: when-required, so that no x-amz-checksum header is sent.'
 const CERTIFICATE = 'Check s3.endpoint; for a certificate of your own set NODE_EXTRA_CA_CERTS.'
+const ENDPOINT = 'Write it as http(s)://host[:port], in s3.endpoint or AWS_ENDPOINT_URL.'
 const ADDRESS = 'Check s3.endpoint and the network.'
 const UPLOAD = 'Start the upload anew.'
 
@@ -105,6 +106,7 @@ const byNetwork: Readonly<Record<string, Meaning>> = {
   EMFILE: passing('this process has too many files open'),
   ENOTFOUND: passing('its name is not known', ADDRESS),
   EAI_AGAIN: passing('names cannot be looked up', ADDRESS),
+  ERR_INVALID_URL: final('its endpoint is no URL', ENDPOINT),
   EPROTO: final('it does not speak TLS', 'Check s3.endpoint: http or https?'),
   CERT_HAS_EXPIRED: final('its certificate has expired', CERTIFICATE),
   DEPTH_ZERO_SELF_SIGNED_CERT: final('its certificate is its own', CERTIFICATE),

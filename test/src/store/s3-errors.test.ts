@@ -44,6 +44,7 @@ const rows: readonly [Like, string][] = [
   [{ name: 'AbortError' }, 'unavailable'],
   [{ name: 'SyntaxError', status: 200 }, 'unavailable'],
   [{ code: 'HPE_INVALID_CONSTANT' }, 'unavailable'],
+  [{ name: 'TypeError', code: 'ERR_INVALID_URL' }, 'invalid'],
   [{ code: 'ECONNREFUSED' }, 'unavailable'],
   [{ code: 'ENOTFOUND' }, 'unavailable'],
   [{ code: 'EAI_AGAIN' }, 'unavailable'],

@@ -75,6 +75,20 @@ test('run: a dataset that cannot be used is named, with what it has instead', as
   ])
 })
 
+test('check: of a dataset with splits, the one that is named is looked at', async (t) => {
+  const dir = folder(t)
+  const dataset = { path: golden('arrow', 'dataset_dict'), split: 'train' }
+  const { code, stdout } = await draftsmith(['check', writeConfig(dir, 'job', { dataset })], {
+    dir,
+  })
+  // Its rows are of a larger vocabulary.
+  assert.equal(code, 2)
+  assert.match(
+    stdout,
+    /^WRONG {2}dataset .*rows=70, skipped: 69 token id beyond vocab.*, 1 empty$/m,
+  )
+})
+
 test('run: a target that cannot be used is named, with what was wanted', async (t) => {
   const dir = folder(t)
   const truncated = targetCopy(dir, 'truncated')

@@ -85,6 +85,17 @@ test('check, verify, resume: a store that does not let them in is told by its ca
   for (const folderName of ['w1', 'w2']) assert.deepEqual(filesBelow(join(dir, folderName)), [])
 })
 
+test('verify: an endpoint that is no URL, or carries credentials, is refused', async (t) => {
+  const at = { dir: folder(t), env: credentials }
+  const [nonsense, secret] = await Promise.all([
+    draftsmith(['verify', `${bucket}/run`, '--endpoint', 'nonsense'], at),
+    draftsmith(['verify', `${bucket}/run`, '--endpoint', 'http://me:hushhush@127.0.0.1:9'], at),
+  ])
+  assertRefused(nonsense, { says: [/endpoint is no URL.*ERR_INVALID_URL/, /http\(s\):\/\/host/] })
+  assertRefused(secret, { says: [/endpoint carries credentials/, /AWS profile/] })
+  assert.doesNotMatch(secret.stderr, /hushhush/)
+})
+
 test('run: what the store refuses stays in the spool, named, until the next run', async (t) => {
   const dir = folder(t)
   const s3 = await startS3(t)
