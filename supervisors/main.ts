@@ -146,5 +146,6 @@ function codeOf(error: unknown): number {
   if (!isFailure(error)) throw error
   process.stderr.write(`draftsmith: ${explain(error)}\n`)
   if (error.remedy) process.stderr.write(`  ${error.remedy}\n`)
+  // A store out of reach before anything began is refused too: giving up is for what was under way.
   return error.kind === 'superseded' ? exitCodes.held : exitCodes.refused
 }
