@@ -29,6 +29,13 @@ export interface ReaderParts {
   readonly quarantined: (samples: readonly QuarantinedSample[]) => Promise<void>
 }
 
+interface BatchLease {
+  readonly batch: Batch
+  readonly holder: string
+  /** Its holder is gone. */
+  readonly isLost: boolean
+}
+
 /** Hands out the plan's batches, takes back those of extractors that died, and knows the end. */
 export class Reader {
   readonly #parts: ReaderParts
@@ -36,12 +43,13 @@ export class Reader {
   #done = 0
   readonly #ready: Batch[] = []
   /**
-   * Held at a death: they run when nothing else is left, so that one bad batch holds up no other.
+   * Held at a death: they run when nothing else is left, so that one bad batch holds up no other,
+   * and one at a time, so that no other is blamed for what it does.
    */
   readonly #suspects: Batch[] = []
   /** A single row each that ends its extractor: to be told as quarantined. */
   readonly #condemned: Batch[] = []
-  readonly #leases = new Map<string, { readonly batch: Batch; readonly holder: string }>()
+  readonly #leases = new Map<string, BatchLease>()
   #reading: Promise<void> | undefined
   #settling: Promise<void> | undefined
   #state: 'reading' | 'paused' | 'draining' | 'finished' = 'reading'
@@ -70,12 +78,10 @@ export class Reader {
     this.#done++
   }
 
-  /** Its thread is gone: what it held goes to the next who asks. */
+  /** Its thread is gone: what it held goes to another, once its death is judged. */
   holderEnded(holder: string): void {
     for (const [id, lease] of this.#leases) {
-      if (lease.holder !== holder) continue
-      this.#leases.delete(id)
-      this.#ready.unshift(lease.batch)
+      if (lease.holder === holder) this.#leases.set(id, { ...lease, isLost: true })
     }
   }
 
@@ -126,13 +132,26 @@ export class Reader {
   }
 
   #lease(batch: Batch, holder: string): Batch {
-    this.#leases.set(batch.id, { batch, holder })
+    this.#leases.set(batch.id, { batch, holder, isLost: false })
     // A copy travels: ours is lent again if its holder dies.
     return { ...batch, tokenIds: batch.tokenIds.slice() }
   }
 
+  /** Its supervisor hears of a death later than we: until then, nobody is blamed for it. */
+  #takeBackLost(): void {
+    const { claims } = this.#parts
+    for (const [id, { batch, holder, isLost }] of this.#leases) {
+      if (!isLost || claims.holder(id) === holder) continue
+      this.#leases.delete(id)
+      // What is hunted stays the first: three that die in turn would look like a storm.
+      if (claims.isSuspect(id)) this.#suspects.unshift(batch)
+      else this.#ready.unshift(batch)
+    }
+  }
+
   /** A batch that may run as it is, where one is ready. */
   #take(): Batch | undefined {
+    this.#takeBackLost()
     for (let batch = this.#ready.shift(); batch; batch = this.#ready.shift()) {
       if (this.#moreToRead) void this.#readMore()
       if (!this.#parts.claims.isSuspect(batch.id)) return batch
@@ -143,6 +162,7 @@ export class Reader {
 
   /** Halves what has killed too often, down to the one row that does. */
   #takeSuspect(): Batch | undefined {
+    if (this.#leases.size > 0) return undefined
     for (let batch = this.#suspects.shift(); batch; batch = this.#suspects.shift()) {
       const verdict = this.#parts.claims.verdict(batch.id, batch.rows.length)
       if (verdict === 'run') return batch

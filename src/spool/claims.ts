@@ -35,6 +35,8 @@ export interface Claims {
   chargeAll(how: { readonly witnessed: boolean }): readonly string[]
   /** After a death that was ordered: the claim goes, and nothing is counted. */
   forgive(by: string): string | null
+  /** Who has claimed it; also one that has died since and whose death is not judged yet. */
+  holder(batchId: string): string | null
   /** It was held at a death. */
   isSuspect(batchId: string): boolean
   verdict(batchId: string, rows: number): Verdict
@@ -64,6 +66,8 @@ export function openClaims(work: string): Claims {
 
   return {
     claim(batch, { by, rows }) {
+      // Of an end that nobody judged, such as that of all extractors at once.
+      for (const stale of held()) if (stale.by === by && stale.batch !== batch) release(stale)
       const { witnessed, unwitnessed } = files.read(batch) ?? { witnessed: 0, unwitnessed: 0 }
       files.write(batch, { batch, rows, by, witnessed, unwitnessed })
     },
@@ -91,6 +95,7 @@ export function openClaims(work: string): Claims {
       const record = held().find((found) => found.by === by)
       return record ? release(record) : null
     },
+    holder: (batch) => files.read(batch)?.by ?? null,
     isSuspect(batch) {
       const record = files.read(batch)
       return record !== undefined && record.witnessed + record.unwitnessed > 0

@@ -159,9 +159,9 @@ export class Member {
     this.#lastCause = `${death.cause}: ${death.reason}`
     const finished = restart === 'on-failure' && death.cause === 'clean'
     if (!mayRestart || restart === 'never' || finished) return { kind: 'stays' }
+    const charged = (blame?.(death) ?? 'child') === 'child'
     if (death.cause === 'ordered') return this.#restarting(0)
     if (isHopeless(death)) return { kind: 'givesUp', why: 'cannot start' }
-    const charged = (blame?.(death) ?? 'child') === 'child'
     if (charged && !this.#window.charge()) return { kind: 'givesUp', why: 'too many restarts' }
     return this.#restarting(this.#delays.next(ranMs))
   }

@@ -8,7 +8,7 @@ import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed
 
 /** What a fault in native code does to an extractor: it takes the whole process along. */
 
-test('abort in an extractor: the process starts again, nothing but its batch is lost', async (t) => {
+test('abort in an extractor: the process starts again, only its batch is lost', async (t) => {
   const wanted = await undisturbed(t)
   const job = await layOutJob(t)
   const crash = { at: 'extractor.computed', hit: 5, end: 'abort' } as const
@@ -26,7 +26,7 @@ test('poison: the one sample that aborts each time is found, the rest is complet
   const wanted = await undisturbed(t, few)
   const poison = wanted.entries[5].hash
   const job = await layOutJob(t, few)
-  const during = { spool: join(job.work, 'spool'), hash: poison }
+  const during = { spool: join(job.work, 'spool'), hashes: [poison] }
   const crash = { at: 'spool.before-rename', during, end: 'abort', always: true } as const
   const run = start(t, ['run', job.config, '--json'], { ...job, crash })
   const { code, stdout, stderr } = await run.ended()

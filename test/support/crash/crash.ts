@@ -8,15 +8,15 @@ export interface Crash {
   readonly at?: string
   /** At which call of it in one thread; default 1. */
   readonly hit?: number
-  /** Only while this spool holds a half-written file of the sample with this hash. */
-  readonly during?: { readonly spool: string; readonly hash: string }
+  /** Only while this spool holds a half-written file of one of these samples. */
+  readonly during?: { readonly spool: string; readonly hashes: readonly string[] }
   /** Instead of `at`: so long after the supervised process began. */
   readonly afterMs?: number
   /**
    * `all`: SIGKILL to the launcher, then to the process it supervises. `process`: to the latter
-   * alone. `abort`: what a native fault does to it.
+   * alone. `abort`: what a native fault does to it. `thread`: an error ends the thread.
    */
-  readonly end?: 'all' | 'process' | 'abort'
+  readonly end?: 'all' | 'process' | 'abort' | 'thread'
   /** The launcher starts the process again: it ends there every time. Default: only once. */
   readonly always?: boolean
   /** At each call of probe with this name the thread stands still for a while. */

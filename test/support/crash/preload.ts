@@ -34,11 +34,13 @@ Object.assign(globalThis, {
 function isDuring(): boolean {
   const { during } = crash
   if (during === undefined) return true
-  return readdirSync(during.spool).some((name) => name.startsWith(`.${during.hash}`))
+  const names = readdirSync(during.spool)
+  return during.hashes.some((hash) => names.some((name) => name.startsWith(`.${hash}`)))
 }
 
 function end(): void {
   if (!crash.always && !isFirst()) return
+  if (crash.end === 'thread') throw new Error('ended by a test')
   // A launcher that is gone already has left this process to another parent.
   const isOurs = String(process.ppid) === process.env[launcherVariable]
   if (crash.end === 'all' && isOurs) process.kill(process.ppid, 'SIGKILL')
