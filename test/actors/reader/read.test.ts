@@ -190,6 +190,35 @@ test('reader: one bad batch holds up no other', async (t) => {
   assert.equal((await take()).id, bad.id)
 })
 
+test('reader: what a dead extractor had claimed waits until its death is judged', async (t) => {
+  const { reader, claims, take, finish } = await open(t)
+  const batch = await take()
+  claims.claim(batch.id, { by: 'extractor/0', rows: batch.rows.length })
+  reader.holderEnded('extractor/0')
+  for (let i = 0; i < 5; i++) finish(await take('extractor/1'))
+  assert.deepEqual(await reader.next('extractor/1'), { kind: 'later' })
+  assert.equal(claims.forgive('extractor/0'), batch.id)
+  assert.equal((await take('extractor/1')).id, batch.id)
+})
+
+test('reader: what kills is hunted alone, one batch to its end before the next', async (t) => {
+  const { reader, take, finish, die } = await open(t)
+  const bad = [await take(), await take('extractor/1'), await take('extractor/2')]
+  for (const [i, batch] of bad.entries()) die(batch, `extractor/${i}`)
+  for (let i = 0; i < 3; i++) finish(await take())
+
+  const hunted = await take()
+  assert.ok(bad.some(({ id }) => id === hunted.id))
+  assert.deepEqual(await reader.next('extractor/1'), { kind: 'later' })
+  die(hunted)
+  assert.equal((await take('extractor/1')).id, hunted.id)
+  die(hunted, 'extractor/1')
+  const half = await take()
+  assert.equal(half.id, `${hunted.id}.0`)
+  finish(half)
+  assert.equal((await take()).id, `${hunted.id}.1`)
+})
+
 test('reader: paused, it hands out nothing; what was handed out goes on', async (t) => {
   const { reader, take, finish } = await open(t)
   const held = await take()

@@ -210,3 +210,14 @@ test('claims: a batch id is a file name and nothing else; a folder in the way is
   mkdirSync(join(work, 'claims', 'b000001.claim.json'))
   assert.throws(() => claims.verdict('b000001', 1), { kind: 'invalid', message: /EISDIR/ })
 })
+
+test('claims: one who claims a batch holds no other any more, and its deaths stay', (t) => {
+  const claims = openClaims(folder(t))
+  die(claims, 'b000001', { times: 1, rows: 2 })
+  claims.claim('b000001', { by, rows: 2 })
+  assert.equal(claims.holder('b000001'), by)
+  claims.claim('b000002', { by, rows: 2 })
+  assert.equal(claims.holder('b000001'), null)
+  assert.equal(claims.isSuspect('b000001'), true)
+  assert.equal(claims.charge(by, witnessed), 'b000002')
+})

@@ -174,6 +174,24 @@ test('blame: a death that is the work’s fault is not charged to the child', as
   assert.deepEqual(planted.gaveUp, [])
 })
 
+test('blame: a death by order is told as such, and charged to nobody', async (t) => {
+  const told: string[] = []
+  const blamed = {
+    ...puppet('puppet'),
+    blame: ({ cause }: { readonly cause: string }) => {
+      told.push(cause)
+      return 'child' as const
+    },
+  }
+  const restarts = { max: 0, withinMs: 60_000 }
+  const planted = plant(t, supervisor('root', [blamed], { restarts }))
+  await planted.tree.start()
+  await planted.tree.kill('puppet')
+  await planted.until(startOf('puppet', 2))
+  assert.deepEqual(told, ['ordered'])
+  assert.deepEqual(planted.gaveUp, [])
+})
+
 test('giving up: the supervisor above restarts the whole subtree, and charges it', async (t) => {
   // Three lives are one more than the inner window allows; the second inner life of the subtree
   // begins with an empty window, in which the fourth life of the child is well.
