@@ -86,20 +86,30 @@ test('SIGTERM, and the store hangs: a second hurries, a third leaves at once', a
 test('SIGTERM through npm start: npm ends when all is drained', async (t) => {
   const { dir, env } = await layOutJob(t)
   const work = join(dir, 'demo')
-  const run = start(t, ['start', '--ignore-scripts', '--', '--work', work], {
-    dir,
-    env,
-    crash,
-    cwd: projectRoot,
-    command: { file: 'npm', args: [] },
-  })
-  await inMidRun(run, { work })
-  run.signal('SIGTERM')
-  const { code, signal, stderr } = await run.ended()
-  assert.equal(signal === 'SIGTERM' ? terminated : code, terminated, stderr)
+  const npmStart = () =>
+    start(t, ['start', '--ignore-scripts', '--', '--work', work], {
+      dir,
+      env: { ...env, npm_config_update_notifier: 'false' },
+      crash,
+      cwd: projectRoot,
+      command: { file: 'npm', args: [] },
+    })
+  const once = npmStart()
+  await inMidRun(once, { work })
+  once.signal('SIGTERM')
+  const { code, stderr } = await once.ended()
+  assert.equal(code, terminated, stderr)
   const storeUrl = pathToFileURL(join(work, 'store')).href
   const demo = { work, openStore: () => openStore(storeUrl) }
   assert.deepEqual(await windowsOf(demo), nothing)
   const { length } = await union(demo)
   assert.ok(length >= 20 && length < 400, `committed=${length}`)
+
+  const twice = npmStart()
+  await inMidRun(twice, { work })
+  twice.signal('SIGTERM')
+  await sleep(50)
+  twice.signal('SIGTERM')
+  const again = await twice.ended()
+  assert.equal(again.code, terminated, again.stderr)
 })
