@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { assertReadable, draftsmith } from '../../support/commands/draftsmith.ts'
 import { folder, listing } from '../../support/commands/golden-job.ts'
 
-test('demo: extracts, verifies and says what to try; started again, it finds all done', async (t) => {
+test('demo: extracts, verifies, says what to try; started again, it finds all done', async (t) => {
   const dir = folder(t)
   const first = await draftsmith(['demo', '--work', 'demo'], { dir })
   assert.equal(first.code, 0, first.stderr)
