@@ -52,7 +52,11 @@ export function joinLayers(
   return joined
 }
 
-/** How many values of a row are NaN or infinite, layer by layer; undefined where all are finite. */
+/**
+ * How many values of a row are NaN or infinite, layer by layer; undefined where all are finite.
+ *
+ * @param joined  in a buffer of its own, as `joinLayers` gives it
+ */
 export function nonFinite(
   joined: Capture,
   shape: { readonly layers: number; readonly hidden: number },
@@ -67,9 +71,24 @@ export function nonFinite(
   if (joined instanceof Float32Array) {
     for (let i = 0; i < joined.length; i++) if (!Number.isFinite(joined[i])) count(i)
   } else {
-    // All exponent bits set: NaN or infinity, in either 16-bit format.
     const exponent = dtype === 'bf16' ? 0x7f80 : 0x7c00
+    if (!hasFullExponent(joined, exponent)) return undefined
     for (let i = 0; i < joined.length; i++) if ((joined[i] & exponent) === exponent) count(i)
   }
   return found ? bad : undefined
+}
+
+/**
+ * Whether any pattern has all bits of its exponent set: NaN or infinity. Looks at two at a time,
+ * since this passes over every value that is stored: one added to the lowest bit of a full exponent
+ * carries into the sign's place, which the mask has cleared.
+ */
+function hasFullExponent(bits: Uint16Array, exponent: number): boolean {
+  const lowest = exponent & -exponent
+  const [mask, one] = [exponent, lowest].map((pattern) => pattern | (pattern << 16))
+  const pairs = new Int32Array(bits.buffer, bits.byteOffset, bits.length >> 1)
+  let carried = 0
+  for (let i = 0; i < pairs.length; i++) carried |= (pairs[i] & mask) + one
+  const last = bits.length % 2 === 1 ? bits[bits.length - 1] & exponent : 0
+  return (carried & 0x80008000) !== 0 || last === exponent
 }

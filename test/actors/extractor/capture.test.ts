@@ -43,6 +43,21 @@ test('capture: NaN and infinity are told from the largest numbers, in every form
   assert.equal(floats(3.4e38), undefined)
 })
 
+test('capture: one bad value is found wherever it stands, and no other with it', () => {
+  for (const [dtype, infinity, largest] of [
+    ['bf16', 0xff80, 0x7f7f],
+    ['f16', 0x7c00, 0xfbff],
+  ] as const) {
+    for (let at = 0; at < 9; at++) {
+      const values = new Uint16Array(9).fill(largest)
+      assert.equal(nonFinite(values, { layers: 9, hidden: 1 }, dtype), undefined)
+      values[at] = infinity
+      const want = Array.from({ length: 9 }, (_, layer) => (layer === at ? 1 : 0))
+      assert.deepEqual(nonFinite(values, { layers: 9, hidden: 1 }, dtype), want)
+    }
+  }
+})
+
 test('deadline: long before anything is known, then many times the slowest, never hasty', () => {
   const deadline = new Deadline()
   assert.equal(deadline.ms, 30 * 60_000)
