@@ -50,10 +50,11 @@ export class Reader {
   /** A single row each that ends its extractor: to be told as quarantined. */
   readonly #condemned: Batch[] = []
   readonly #leases = new Map<string, BatchLease>()
+  /** How often each holder has ended. */
+  readonly #ends = new Map<string, number>()
   #reading: Promise<void> | undefined
   #settling: Promise<void> | undefined
   #state: 'reading' | 'paused' | 'draining' | 'finished' = 'reading'
-
   #outcome: RowOutcome | null = null
 
   constructor(parts: ReaderParts) {
@@ -63,7 +64,10 @@ export class Reader {
   async next(holder: string): Promise<NextBatch> {
     const { clock } = this.#parts
     const until = clock.now() + askMs
+    const ends = this.#ends.get(holder)
     while (clock.now() < until) {
+      // It ended while it waited: what it were lent now, nobody would ever give back.
+      if (this.#ends.get(holder) !== ends) return { kind: 'later' }
       if (this.#state === 'finished') return { kind: 'finished' }
       if (this.#state === 'draining') return { kind: 'later' }
       const batch = this.#state === 'paused' ? undefined : this.#take()
@@ -80,6 +84,7 @@ export class Reader {
 
   /** Its thread is gone: what it held goes to another, once its death is judged. */
   holderEnded(holder: string): void {
+    this.#ends.set(holder, (this.#ends.get(holder) ?? 0) + 1)
     for (const [id, lease] of this.#leases) {
       if (lease.holder === holder) this.#leases.set(id, { ...lease, isLost: true })
     }

@@ -99,6 +99,18 @@ test('reader: what an extractor held when it ended goes to the next that asks', 
   assert.notEqual(other.id, again.id)
 })
 
+test('reader: who ended while it waited for a batch is lent none', async (t) => {
+  const { reader, take } = await open(t)
+  reader.pause(true)
+  const asked = reader.next('extractor/0')
+  reader.holderEnded('extractor/0')
+  reader.pause(false)
+  assert.deepEqual(await asked, { kind: 'later' })
+  assert.equal(reader.status().batches.leased, 0)
+  // Its next start is not taken for the one that ended.
+  await take('extractor/0')
+})
+
 test('reader: it lends copies, so that what a dead extractor was sent is whole', async (t) => {
   const { reader, take } = await open(t)
   const batch = await take()
