@@ -27,7 +27,10 @@ export interface ChildSpec {
   readonly asks: readonly string[]
   /** `always`: also after a clean exit; a clean exit that was not asked for is a failure. */
   readonly restart: 'always' | 'on-failure' | 'never'
-  /** From the start of the thread to its word that it is ready. */
+  /**
+   * From the start of the thread to its word that it is ready; again from then where it showed
+   * life meanwhile, as a start must that takes longer with more data.
+   */
   readonly readyMs: number
   /** From `drain` to the end of what it holds; then the thread is ended. */
   readonly drainMs: number

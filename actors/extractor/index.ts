@@ -1,6 +1,7 @@
 import type { ChildSpec, Death } from '../../protocol/child.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { openClaims } from '../../src/spool/claims.ts'
+import { loadMs } from './deadline.ts'
 
 export interface ExtractorInput {
   readonly device: string
@@ -20,7 +21,7 @@ export const extractor = (index: number, input: ExtractorInput): ChildSpec => ({
   input,
   asks: ['reader', 'ledger'],
   restart: 'always',
-  readyMs: 900_000, // a big target is read from a slow disk
+  readyMs: loadMs,
   drainMs: 600_000, // the batch in hand
   drainsAfter: ['reader'],
   heartbeatMs: 30_000,

@@ -5,6 +5,7 @@ import { actor } from '../../protocol/lifecycle.ts'
 import { readerContract } from '../../protocol/reader.ts'
 import { openClaims } from '../../src/spool/claims.ts'
 import { openSpool } from '../../src/spool/spool.ts'
+import { loadMs } from './deadline.ts'
 import type { ExtractorInput } from './index.ts'
 import { extractorMachine } from './machine.ts'
 import { loadModel } from './model.ts'
@@ -15,7 +16,7 @@ const { gate, input, log, pulse } = self
 const reader = self.peer('reader', readerContract)
 const ledger = self.peer('ledger', ledgerContract)
 
-pulse.busy('loading the target', 15 * 60_000)
+pulse.busy('loading the target', loadMs)
 const model = await loadModel(input, { gate, log })
 pulse.idle()
 

@@ -20,7 +20,7 @@ export const ledger = (input: LedgerInput, uploaders: readonly string[]): ChildS
   input,
   asks: [],
   restart: 'always',
-  readyMs: 900_000, // a full spool is read once, to see what a crash left whole
+  readyMs: 300_000, // the manifest, or the next file of a spool that a crash left
   drainMs: 120_000, // the last segment
   drainsAfter: ['reader', ...uploaders],
   heartbeatMs: 30_000,

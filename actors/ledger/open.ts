@@ -5,7 +5,7 @@ import type { Log } from '../../src/log.ts'
 import type { ManifestEntry } from '../../src/manifest/entry.ts'
 import { type Manifest, openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
-import { recoverSpool } from '../../src/spool/recover.ts'
+import { type RecoverProgress, recoverSpool } from '../../src/spool/recover.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { Committer } from './commit.ts'
@@ -31,6 +31,8 @@ export interface OpenParts {
   readonly clock?: Clock
   /** The manifest is in memory. */
   readonly replayed: () => void
+  /** Told after each spooled file. */
+  readonly recovering: (progress: RecoverProgress) => void
   /** A commit that cannot be made: the thread ends. */
   readonly fatal: (error: unknown) => void
 }
@@ -63,7 +65,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     clock,
     log,
   })
-  const found = await recoverSpool(spool)
+  const found = await recoverSpool(spool, { onProgress: parts.recovering })
   for (const sample of found.good) await ledger.recovered(sample)
   if (found.good.length + found.torn.length + found.temps.length > 0) {
     const counts = { whole: found.good.length, torn: found.torn.length, temps: found.temps.length }

@@ -25,6 +25,8 @@ const { ledger, committer } = await openLedger(input, {
   store,
   log,
   replayed: () => life.send({ type: 'replayed' }),
+  // A full spool on a slow disk takes long: the supervisor sees that it goes on.
+  recovering: ({ checked, files }) => self.pulse.beat(`${checked} of ${files} spooled files`),
   fatal: (error) => {
     throw error
   },

@@ -74,9 +74,9 @@ export class Thread {
 
   /** True once the actor says so; false where it ends first, or its time passes and it is ended. */
   async ready(): Promise<boolean> {
-    const { id, readyMs } = this.#spec
+    const { readyMs } = this.#spec
     try {
-      await within(readyMs, `${id}.ready`, this.control.ready(), this.#options.clock)
+      await this.#wordThatItIsReady()
     } catch (error) {
       if (!isFailure(error)) throw error
       // Its port closes before its exit is told, and only that tells why.
@@ -88,6 +88,20 @@ export class Thread {
     this.#state = 'ready'
     this.#look(this.#options.clock.now())
     return true
+  }
+
+  /** A long start that shows life has all its time again. */
+  async #wordThatItIsReady(): Promise<void> {
+    const { id, readyMs } = this.#spec
+    const ready = this.control.ready()
+    for (;;) {
+      const { beats } = this.#pulse.read()
+      try {
+        return await within(readyMs, `${id}.ready`, ready, this.#options.clock)
+      } catch (error) {
+        if (error instanceof PeerEnded || this.#pulse.read().beats === beats) throw error
+      }
+    }
   }
 
   /** @throws Failure: it could not finish within its time, or ended first */

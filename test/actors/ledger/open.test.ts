@@ -32,6 +32,7 @@ const openOn = (work: string, store: ObjectStore, generation: number, story: str
     log: silent,
     clock: new HastyClock(),
     replayed: () => story.push('replayed'),
+    recovering: ({ checked, files }) => story.push(`recovering ${checked} of ${files}`),
     fatal: (error) => story.push(`fatal ${error}`),
   })
 
@@ -56,7 +57,7 @@ test('ledger: rebuilt from store and spool, it goes on where the one before died
 
   const story: string[] = []
   const again = await openOn(work, store, 2, story)
-  assert.deepEqual(story, ['replayed'])
+  assert.deepEqual(story, ['replayed', 'recovering 1 of 2', 'recovering 2 of 2'])
   assert.equal(again.ledger.status().committed, 1)
   assert.equal((await readdir(spool.dir)).length, 1)
   const known = Buffer.from(again.ledger.known()).toString('hex').match(/.{32}/g)

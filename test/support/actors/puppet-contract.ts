@@ -17,6 +17,8 @@ export interface PuppetInput {
   readonly shortLives?: { readonly lives: number; readonly afterMs: number; readonly way: Way }
   /** It never says that it is ready. */
   readonly mute?: boolean
+  /** Signs of life before it is ready. */
+  readonly beatsAtStart?: number
   readonly drainTakesMs?: number
 }
 

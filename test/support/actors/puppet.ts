@@ -6,7 +6,7 @@ import { type PuppetInput, puppetContract, type Way } from './puppet-contract.ts
 
 const self = actor<PuppetInput>()
 const { counts, failingStarts = 0, shortLives, mute, drainTakesMs = 0 } = self.input
-const { startFailure = 'unavailable' } = self.input
+const { startFailure = 'unavailable', beatsAtStart = 0 } = self.input
 
 if (self.generation <= failingStarts) {
   throw new Failure(startFailure, 'no such model. path=/nowhere', {
@@ -14,6 +14,8 @@ if (self.generation <= failingStarts) {
     cause: new Error('ENOENT'),
   })
 }
+
+for (let i = 0; i < beatsAtStart; i++) self.pulse.beat('starting')
 
 const ends: Readonly<Record<Way, () => void>> = {
   'exit 0': () => process.exit(0),

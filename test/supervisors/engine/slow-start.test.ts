@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Death } from '../../../protocol/child.ts'
+import { SimulatedClock } from '../../../src/clock.ts'
+import { Thread } from '../../../supervisors/engine/thread.ts'
+import { puppet } from '../../support/trees.ts'
+
+test('a start that shows life has all its time again; one that is silent is ended', async () => {
+  const clock = new SimulatedClock()
+  const deaths: Death[] = []
+  const { readyMs, ...spec } = puppet('puppet', { input: { mute: true, beatsAtStart: 1 } })
+  const thread = new Thread(
+    { ...spec, readyMs },
+    {
+      generation: 1,
+      clock,
+      log: { level: 'info', stderr: 'none' },
+      onEnd: (death) => deaths.push(death),
+      onWedged: (death) => deaths.push(death),
+    },
+  )
+  const ready = thread.ready()
+  while (thread.reading().beats === 0) await turn()
+
+  clock.advance(readyMs)
+  for (let i = 0; i < 10; i++) await turn()
+  assert.deepEqual(deaths, [])
+
+  clock.advance(readyMs)
+  assert.equal(await ready, false)
+  assert.deepEqual(
+    deaths.map(({ cause, reason }) => `${cause}: ${reason}`),
+    [`start: not ready in time. readyMs=${readyMs}`],
+  )
+})
