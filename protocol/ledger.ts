@@ -38,6 +38,7 @@ export interface LedgerStatus {
   readonly stored: Amount
   readonly spool: { readonly files: number; readonly bytes: number; readonly full: string | null }
   readonly uploading: number
+  /** The ledger's own to give; one more is the lock's. */
   readonly permits: { readonly open: number; readonly max: number; readonly peak: number }
   /** Stored, not yet named by a segment. */
   readonly uncommitted: number

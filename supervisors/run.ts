@@ -1,11 +1,12 @@
 import { createActor, waitFor } from 'xstate'
 import type { RootControl, RunStatus } from '../protocol/console.ts'
 import { type LedgerStatus, ledgerContract } from '../protocol/ledger.ts'
+import type { Peer } from '../protocol/peer.ts'
 import { permitsOf } from '../protocol/permit.ts'
 import { type ReaderStatus, readerContract } from '../protocol/reader.ts'
 import { systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config/schema.ts'
-import { explain, Failure, isFailure } from '../src/failure.ts'
+import { Failure, isFailure } from '../src/failure.ts'
 import { type Log, openLog } from '../src/log.ts'
 import { type Claims, openClaims } from '../src/spool/claims.ts'
 import { patientStore } from '../src/store/patient.ts'
@@ -13,6 +14,7 @@ import { Permits } from '../src/store/permits.ts'
 import type { TreeEvent } from './engine/events.ts'
 import { supervise, type Tree } from './engine/tree.ts'
 import { deathBefore, tellLauncher } from './launcher.ts'
+import { keepLock } from './lock-beat.ts'
 import { logTarget } from './log-target.ts'
 import { openRun, publishRun } from './opening.ts'
 import { noUsableRow, type Prepared, prepare } from './preflight.ts'
@@ -20,6 +22,7 @@ import { root } from './root.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
 import { Counted, Speeds } from './status.ts'
+import { lockHasPermit } from './storage.ts'
 
 /** One run of the main job in this process: from its preflight to its exit code. */
 
@@ -34,6 +37,13 @@ export interface RunResult {
   readonly status: RunStatus
 }
 
+/** The tree, and those of it that this thread asks: each `client` makes a port that stays. */
+interface Planted {
+  readonly tree: Tree
+  readonly ledger: Peer<typeof ledgerContract>
+  readonly reader: Peer<typeof readerContract>
+}
+
 export class RunProcess implements RootControl {
   readonly #config: Config
   readonly #log: Log
@@ -43,9 +53,10 @@ export class RunProcess implements RootControl {
   readonly #stored = new Counted()
   readonly #startedAt = new Date()
   #runId = ''
-  #tree: Tree | undefined
+  #planted: Planted | undefined
   #reader: ReaderStatus | null = null
   #ledger: LedgerStatus | null = null
+  #isPolling = false
 
   constructor(config: Config) {
     this.#config = config
@@ -69,7 +80,7 @@ export class RunProcess implements RootControl {
       reader: this.#reader,
       ledger: this.#ledger,
       speed: this.#speeds.read(),
-      actors: this.#tree?.status() ?? null,
+      actors: this.#planted?.tree.status() ?? null,
     }
   }
 
@@ -84,8 +95,8 @@ export class RunProcess implements RootControl {
   }
 
   async kill(actor: string): Promise<void> {
-    if (!this.#tree) throw new Failure('invalid', 'no actor has been started yet')
-    await this.#tree.kill(actor)
+    if (!this.#planted) throw new Failure('invalid', 'no actor has been started yet')
+    await this.#planted.tree.kill(actor)
   }
 
   stop(): void {
@@ -96,7 +107,7 @@ export class RunProcess implements RootControl {
   signalled(signal: EndSignal, urgency: 'drain' | 'hurry'): void {
     this.#log.warn({ signal, urgency }, 'told to end')
     this.#life.send({ type: 'stop', code: exitCodeOf(signal) })
-    if (urgency === 'hurry') void this.#tree?.stop({ hurry: true })
+    if (urgency === 'hurry') void this.#planted?.tree.stop({ hurry: true })
   }
 
   /**
@@ -106,8 +117,8 @@ export class RunProcess implements RootControl {
     if (this.#blameBefore().storm()) {
       return { code: exitCodes.gaveUp, failure: storm(), status: this.status() }
     }
-    const local = new Permits(this.#config.upload.maxParallel)
-    let acquire = local.taker('supervisor', 'manifest')
+    const own = new Permits(this.#config.upload.maxParallel).taker('supervisor', 'manifest')
+    let acquire = own
     const place = { url: this.#config.store, s3: this.#config.s3 }
     const store = patientStore(place, {
       acquire: () => acquire(),
@@ -117,21 +128,20 @@ export class RunProcess implements RootControl {
     const prepared = await prepare(this.#config)
     const opened = await this.#unlessStopped(openRun(store, prepared, this.#log))
     if (opened === 'stopped') return this.#ended()
-    const { stored, lock } = opened
-    this.#runId = stored.run.id
-    const beat = setInterval(() => this.#keep(lock.renew()), lock.beatMs)
+    this.#runId = opened.stored.run.id
+    const lock = keepLock(opened.lock, {
+      log: this.#log,
+      onLost: () => this.#life.send({ type: 'stop', code: exitCodes.held }),
+    })
     try {
       const published = await this.#unlessStopped(publishRun(store, prepared, this.#log))
       if (published === 'stopped') return this.#ended()
-      const tree = this.#plant(prepared)
-      acquire = permitsOf(tree.client('ledger', ledgerContract), 'manifest')
-      await this.#live(tree)
+      const planted = this.#plant(prepared)
+      if (!lockHasPermit(this.#config)) acquire = permitsOf(planted.ledger, 'manifest')
+      await this.#live(planted)
     } finally {
-      clearInterval(beat)
-      acquire = local.taker('supervisor', 'manifest')
-      await lock.release().catch((error: unknown) => {
-        this.#log.warn({ reason: explain(error) }, 'the lock stays, and will be seen to be stale')
-      })
+      acquire = own
+      await lock.release()
     }
     return this.#ended()
   }
@@ -163,8 +173,8 @@ export class RunProcess implements RootControl {
     return claims
   }
 
-  #plant(prepared: Prepared): Tree {
-    this.#tree = supervise(root(prepared), {
+  #plant(prepared: Prepared): Planted {
+    const tree = supervise(root(prepared), {
       clock: systemClock,
       random: Math.random,
       log: this.#log,
@@ -174,17 +184,23 @@ export class RunProcess implements RootControl {
       // Only SIGKILL ends the process without ending the thread first, which would abort.
       onWedged: () => process.kill(process.pid, 'SIGKILL'),
     })
-    return this.#tree
+    this.#planted = {
+      tree,
+      ledger: tree.client('ledger', ledgerContract),
+      reader: tree.client('reader', readerContract),
+    }
+    return this.#planted
   }
 
-  async #live(tree: Tree): Promise<void> {
+  async #live(planted: Planted): Promise<void> {
+    const { tree } = planted
     this.#life.send({ type: 'checked' })
     if (this.#life.getSnapshot().matches('draining')) return
     const started = tree.start().catch((error: unknown) => {
       // The root has told why it gave up; a stop that came first needs no reason.
       if (!isFailure(error)) throw error
     })
-    const timer = setInterval(() => void this.#poll(tree), pollMs)
+    const timer = setInterval(() => void this.#poll(planted), pollMs)
     const progress = setInterval(() => this.#tellProgress(), progressMs)
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
     // A store that is lost takes nothing more: the spool keeps what waits for it.
@@ -194,20 +210,18 @@ export class RunProcess implements RootControl {
     clearInterval(progress)
   }
 
-  #polling = false
-
-  async #poll(tree: Tree): Promise<void> {
-    if (this.#polling) return
-    this.#polling = true
+  async #poll({ ledger, reader }: Planted): Promise<void> {
+    if (this.#isPolling) return
+    this.#isPolling = true
     try {
-      this.#ledger = this.#counted(await tree.client('ledger', ledgerContract).ask.status())
-      this.#reader = await tree.client('reader', readerContract).ask.status()
+      this.#ledger = this.#counted(await ledger.ask.status())
+      this.#reader = await reader.ask.status()
       this.#judge(this.#reader, this.#ledger)
     } catch (error) {
       // An actor is away for a moment; the supervisor knows.
       if (!isFailure(error, 'unavailable')) throw error
     } finally {
-      this.#polling = false
+      this.#isPolling = false
     }
   }
 
@@ -251,15 +265,7 @@ export class RunProcess implements RootControl {
   /** A reader that has restarted does not know that it is paused. */
   async #tellPaused(): Promise<void> {
     const paused = this.#life.getSnapshot().matches({ running: 'paused' })
-    const reader = this.#tree?.client('reader', readerContract)
-    await reader?.again((ask) => ask.pause(paused)).catch(() => undefined)
-  }
-
-  #keep(renewal: Promise<void>): void {
-    renewal.catch((error: unknown) => {
-      this.#log.warn({ reason: explain(error) }, 'the lock was not renewed')
-      if (isFailure(error, 'superseded')) this.#life.send({ type: 'stop', code: exitCodes.held })
-    })
+    await this.#planted?.reader.again((ask) => ask.pause(paused)).catch(() => undefined)
   }
 }
 

@@ -38,7 +38,10 @@ export interface Tree {
    * @throws Failure: the root gave up, or a stop began, before that
    */
   start(): Promise<void>
-  /** An actor, asked from this thread; through all its restarts, until the tree is stopped. */
+  /**
+   * An actor, asked from this thread; through all its restarts, until the tree is stopped. Each
+   * call makes a port that lasts as long: keep what it answers.
+   */
   client<C extends Contract>(id: string, contract: C): Peer<C>
   /** Ends an actor, or all below a supervisor, as a crash would. It starts again, not charged. */
   kill(id: string): Promise<void>
