@@ -6,6 +6,7 @@ import { type Job, layOutJob } from '../support/crash/job.ts'
 import { killAgainAndAgain } from '../support/crash/killings.ts'
 import { start } from '../support/crash/process.ts'
 import { startS3 } from '../support/crash/s3-process.ts'
+import { windowsOf } from '../support/crash/stored.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
 /** Each machine that goes on has the store and a target, and nothing else: no dataset, no spool. */
@@ -26,16 +27,16 @@ for (const [kind, times] of [
     const crash = { at: 'ledger.stored', hit: 30, end: 'all' } as const
     const first = await start(t, ['run', job.config], { ...job, crash }).ended()
     assert.equal(first.signal, 'SIGKILL', first.stderr)
+    const { unnamed } = await windowsOf(job)
+    assert.ok(unnamed > 0, 'the next machine would find no object that no segment names')
     renameSync(job.dataset, join(job.dir, 'gone'))
     renameSync(job.target, join(job.dir, 'moved-target'))
 
-    const met = await killAgainAndAgain(
-      t,
+    await killAgainAndAgain(t, {
       times,
-      async () => onNewMachine(job),
-      (machine, next) => start(t, resumeArgs(machine), { ...machine, crash: next }),
-    )
-    assert.ok(met.unnamed > 0, 'no machine found objects that no segment names')
+      next: () => onNewMachine(job),
+      start: (machine, next) => start(t, resumeArgs(machine), { ...machine, crash: next }),
+    })
     const last = onNewMachine(job)
     const { code, stderr } = await start(t, resumeArgs(last), last).ended()
     assert.equal(code, 0, stderr)

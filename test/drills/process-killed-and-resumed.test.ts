@@ -15,12 +15,11 @@ for (const kind of ['file', 's3'] as const) {
     const wanted = await undisturbed(t)
     assert.equal(wanted.entries.length, 300)
     const job = await layOutJob(t, kind === 's3' ? { s3: await startS3(t) } : {})
-    const met = await killAgainAndAgain(
-      t,
-      10,
-      async () => job,
-      (_, crash) => start(t, ['run', job.config], { ...job, crash }),
-    )
+    const met = await killAgainAndAgain(t, {
+      times: 10,
+      next: () => job,
+      start: (_, crash) => start(t, ['run', job.config], { ...job, crash }),
+    })
     for (const [window, times] of Object.entries(met)) assert.ok(times > 0, `not met: ${window}`)
     const { code, stderr } = await start(t, ['run', job.config], job).ended()
     assert.equal(code, 0, stderr)

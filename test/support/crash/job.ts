@@ -9,6 +9,7 @@ import { demoVocab } from '../../../src/demo/dataset.ts'
 import { writeDemoTarget } from '../../../src/demo/target.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'
+import { endAll } from './process.ts'
 import { credentials, type S3Process } from './s3-process.ts'
 
 /** A small whole job on disk: target, dataset, configuration, work folder. */
@@ -39,11 +40,15 @@ export interface JobOptions {
 const datasetSeed = 7
 const bytesPerToken = 5 * 96 * 2
 
-/** Lies in a folder that goes when the test ends. The dataset is the same for the same numbers. */
+/** Lies in a folder that goes when the test ends, and with it all that was started there. The dataset is the same for the same numbers. */
 export async function layOutJob(t: TestContext, options: JobOptions = {}): Promise<Job> {
   const { rows = 300, tokens = { min: 2, max: 120 }, tokenBudget = 512, s3 } = options
   const dir = mkdtempSync(join(tmpdir(), 'draftsmith-crash-'))
-  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  t.after(() => {
+    endAll(dir)
+    // What was killed may write a last time.
+    rmSync(dir, { recursive: true, force: true, maxRetries: 20 })
+  })
   const [target, dataset, work] = ['target', 'dataset', 'work'].map((name) => join(dir, name))
   mkdirSync(work)
   await writeDemoTarget(target)

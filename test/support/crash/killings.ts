@@ -38,23 +38,24 @@ function shuffled<T>(items: readonly T[], random: Random): T[] {
 /**
  * Starts a job so often, ten times at most, and has all its processes killed each time.
  *
- * @param job        the job as it is started next, on whatever machine
- * @param startWith  starts it so that it crashes
- * @returns          after how many deaths each window was found open
+ * @returns  after how many deaths each window was found open
  */
 export async function killAgainAndAgain(
   t: TestContext,
-  times: number,
-  job: () => Promise<Job>,
-  startWith: (job: Job, crash: Crash) => Running,
+  how: {
+    readonly times: number
+    /** The job as it is started next, on whatever machine. */
+    readonly next: () => Job
+    readonly start: (job: Job, crash: Crash) => Running
+  },
 ): Promise<Windows> {
   const met = { beforeRename: 0, beforeCommit: 0, beforeRemoval: 0, unnamed: 0 }
-  for (const crash of tenCrashes(seededRandom(seed)).slice(0, times)) {
-    const next = await job()
-    const { code, signal, stderr } = await startWith(next, crash).ended()
+  for (const crash of tenCrashes(seededRandom(seed)).slice(0, how.times)) {
+    const job = how.next()
+    const { code, signal, stderr } = await how.start(job, crash).ended()
     const facts = `seed=${seed}, crash=${JSON.stringify(crash)}, code=${code}`
     assert.equal(signal, 'SIGKILL', `it was not killed. ${facts}\n${stderr}`)
-    const windows = await windowsOf(next)
+    const windows = await windowsOf(job)
     if (windows.beforeRename > 0) met.beforeRename++
     if (windows.beforeCommit > 0) met.beforeCommit++
     if (windows.beforeRemoval > 0) met.beforeRemoval++

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -11,9 +11,10 @@ import { type Crash, crashing, noteNames } from './crash.ts'
 
 const main = fileURLToPath(new URL('../../../supervisors/main.js', import.meta.url))
 /** Against hangs: the longest of these runs takes some seconds on a quiet machine. */
-const endMs = 90_000
+const endMs = 150_000
 const tailLines = 25
 const lookMs = 25
+const notesPrefix = 'notes-'
 
 export interface Start {
   /** Where its notes go: a folder that the test removes. */
@@ -34,8 +35,6 @@ export interface Ended {
 }
 
 export interface Running {
-  /** Of the launcher. */
-  readonly pid: number
   /** Of every process that was started, the launcher's first. */
   pids(): readonly number[]
   /** What a crash holds goes on. */
@@ -55,7 +54,7 @@ export interface Running {
 
 /** Starts `draftsmith ARGS`. */
 export function start(t: TestContext, args: readonly string[], options: Start): Running {
-  const notes = mkdtempSync(join(options.dir, 'notes-'))
+  const notes = mkdtempSync(join(options.dir, notesPrefix))
   const { file, args: before } = options.command ?? { file: process.execPath, args: [main] }
   // Node's runner tells its own files by NODE_TEST_CONTEXT.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
@@ -80,7 +79,11 @@ export function start(t: TestContext, args: readonly string[], options: Start): 
     })
   })
   const pids = () => pidsIn(notes)
-  t.after(() => killAll(pids()))
+  t.after(() => {
+    // Its process ends with it, also where the folder has gone before.
+    if (!over) child.kill('SIGKILL')
+    killAll(pids())
+  })
 
   const failed = (what: string) => {
     killAll(pids())
@@ -98,7 +101,6 @@ export function start(t: TestContext, args: readonly string[], options: Start): 
     throw failed(what)
   }
   return {
-    pid: child.pid ?? 0,
     pids,
     letGo: () => writeFileSync(join(notes, noteNames.letGo), ''),
     signal: (signal) => void child.kill(signal),
@@ -118,6 +120,13 @@ function pidsIn(notes: string): number[] {
     return readFileSync(join(notes, noteNames.pids), 'utf8').trim().split('\n').map(Number)
   } catch {
     return []
+  }
+}
+
+/** Ends what was started with this folder and has not ended: before the folder goes. */
+export function endAll(dir: string): void {
+  for (const name of readdirSync(dir)) {
+    if (name.startsWith(notesPrefix)) killAll(pidsIn(join(dir, name)))
   }
 }
 
