@@ -14,10 +14,11 @@ const watchedVariable = 'DRAFTSMITH_WATCHED'
 const noDeath = 'first'
 
 /** What the child may tell the launcher. */
-export interface WordToLauncher {
+export type WordToLauncher =
   /** The last death was a batch's fault: it does not count here. */
-  readonly blamed: 'batch'
-}
+  | { readonly blamed: 'batch' }
+  /** It was told to stop, and can end only by a kill: this is its exit code. */
+  | { readonly exit: number }
 
 /** True in a process that a launcher has started. */
 export const isWatched = (): boolean => process.env[watchedVariable] !== undefined
@@ -28,7 +29,12 @@ export function deathBefore(): string | null {
   return death === undefined || death === noDeath ? null : death
 }
 
-export const tellLauncher = (word: WordToLauncher): void => void process.send?.(word)
+/** Settles when the word is on its way, however the process ends after it. */
+export const tellLauncher = (word: WordToLauncher): Promise<void> =>
+  new Promise((resolve) => {
+    if (process.send) process.send(word, () => resolve())
+    else resolve()
+  })
 
 /** The launcher is this process's life: without it nobody would start the run again. */
 export function dieWithLauncher(): void {
@@ -97,10 +103,13 @@ export async function launch(
 
 function ended(child: ChildProcess, forgive: () => void): Promise<Verdict> {
   return new Promise((resolve, reject) => {
+    let told: Verdict | undefined
     child.on('message', (word: WordToLauncher) => {
-      if (word.blamed === 'batch') forgive()
+      if ('exit' in word) told = word
+      else forgive()
     })
     child.once('error', reject)
-    child.once('exit', (code, signal) => resolve(verdict(code, signal)))
+    // Not at its `exit`: its last word may come after that.
+    child.once('close', (code, signal) => resolve(told ?? verdict(code, signal)))
   })
 }

@@ -120,7 +120,7 @@ export class RunProcess implements RootControl {
     const own = new Permits(this.#config.upload.maxParallel).taker('supervisor', 'manifest')
     let acquire = own
     const place = { url: this.#config.store, s3: this.#config.s3 }
-    const store = patientStore(place, {
+    const store = await patientStore(place, {
       acquire: () => acquire(),
       attempts: Math.min(openingAttempts, this.#config.upload.attempts),
       log: this.#log,
@@ -169,7 +169,7 @@ export class RunProcess implements RootControl {
       { batches: blamed, death: before ?? 'unseen' },
       'batches were under way at a death',
     )
-    if (before !== null) tellLauncher({ blamed: 'batch' })
+    if (before !== null) void tellLauncher({ blamed: 'batch' })
     return claims
   }
 
@@ -181,8 +181,7 @@ export class RunProcess implements RootControl {
       logTo: logTarget(this.#config.work),
       onEvent: (event) => this.#happened(event),
       onGaveUp: (failure) => this.#life.send({ type: 'gaveUp', failure }),
-      // Only SIGKILL ends the process without ending the thread first, which would abort.
-      onWedged: () => process.kill(process.pid, 'SIGKILL'),
+      onWedged: () => void this.#dieWedged(),
     })
     this.#planted = {
       tree,
@@ -190,6 +189,15 @@ export class RunProcess implements RootControl {
       reader: tree.client('reader', readerContract),
     }
     return this.#planted
+  }
+
+  /** Only SIGKILL ends the process without ending the thread first, which would abort. */
+  async #dieWedged(): Promise<void> {
+    const { context, value } = this.#life.getSnapshot()
+    // What is spooled waits there; nobody is to start again what was told to stop.
+    const isStopping = value === 'draining' && context.code > exitCodes.incomplete
+    if (isStopping) await tellLauncher({ exit: context.code })
+    process.kill(process.pid, 'SIGKILL')
   }
 
   async #live(planted: Planted): Promise<void> {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { verdict } from '../../supervisors/launcher.ts'
+import { launch, verdict } from '../../supervisors/launcher.ts'
+import { silent } from '../support/ledger-rig.ts'
+import { scratch } from '../support/target-run.ts'
 
 test('launcher: an exit code of ours is the end', () => {
   for (const code of [0, 1, 2, 3, 4, 5, 129, 130, 143]) {
@@ -21,4 +25,11 @@ test('launcher: aborted, killed or wedged, it is started again, and the cause is
   for (const code of [6, 7, 13, 127, 128, 131, 134, 137, 139, 142, 144, 255]) {
     assert.deepEqual(verdict(code, null), { relaunch: `exit code ${code}` })
   }
+})
+
+test('launcher: what was told to stop and ends by a kill is not started again', async (t) => {
+  const main = join(await scratch(t), 'main.mjs')
+  const kill = "process.kill(process.pid, 'SIGKILL')"
+  await writeFile(main, `process.send({ exit: 5 }, () => ${kill})`)
+  assert.equal(await launch(main, [], silent), 5)
 })
