@@ -23,6 +23,7 @@ import { exitCodes, runMachine } from './run-machine.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
 import { Counted, Speeds } from './status.ts'
 import { lockHasPermit } from './storage.ts'
+import { StoreAway } from './store-away.ts'
 
 /** One run of the main job in this process: from its preflight to its exit code. */
 
@@ -48,6 +49,7 @@ export class RunProcess implements RootControl {
   readonly #config: Config
   readonly #log: Log
   readonly #life = createActor(runMachine).start()
+  readonly #storeAway: StoreAway
   readonly #speeds = new Speeds()
   readonly #spooled = new Counted()
   readonly #stored = new Counted()
@@ -60,6 +62,7 @@ export class RunProcess implements RootControl {
 
   constructor(config: Config) {
     this.#config = config
+    this.#storeAway = new StoreAway(systemClock, config.upload)
     this.#log = openLog({ ...logTarget(config.work), actor: 'supervisor' })
   }
 
@@ -212,7 +215,7 @@ export class RunProcess implements RootControl {
     const progress = setInterval(() => this.#tellProgress(), progressMs)
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
     // A store that is lost takes nothing more: the spool keeps what waits for it.
-    await tree.stop({ hurry: this.#ledger?.gaveUp != null })
+    await tree.stop({ hurry: this.#ledger?.gaveUp != null || this.#storeAway.isAway })
     await started
     clearInterval(timer)
     clearInterval(progress)
@@ -266,6 +269,8 @@ export class RunProcess implements RootControl {
 
   #happened(event: TreeEvent): void {
     if (event.kind === 'started' && event.child === 'reader') void this.#tellPaused()
+    const failure = this.#storeAway.note(event)
+    if (failure) this.#life.send({ type: 'gaveUp', failure })
     if (event.kind !== 'died' || !openClaims(this.#config.work).storm()) return
     this.#life.send({ type: 'gaveUp', failure: storm() })
   }
