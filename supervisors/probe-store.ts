@@ -26,7 +26,7 @@ export async function probeStore(
   chosen: ChosenTarget | undefined,
 ): Promise<[string, null]> {
   const settings = { clock: systemClock, random: Math.random, attempts: 3 }
-  const store = retrying(openStore(config.store, config.s3), settings)
+  const store = retrying(await openStore(config.store, config.s3), settings)
   const rung = await putAndLook(store)
   const { honoured } = await conditionalPuts(store)
   const run = await readRun(store)

@@ -15,7 +15,7 @@ const permits = new Permits(input.maxParallel, { firstId: firstIdOf(self.generat
 /** How long a question for a permit waits. */
 const permitMs = 10_000
 
-const store = patientStore(input.store, {
+const store = await patientStore(input.store, {
   acquire: permits.taker(self.id, 'manifest'),
   attempts: input.attempts,
   log,

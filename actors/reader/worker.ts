@@ -15,7 +15,7 @@ const self = actor<ReaderInput>()
 const { input, log } = self
 const ledger = self.peer('ledger', ledgerContract)
 const acquire = permitsOf(ledger, 'manifest')
-const store = patientStore(input.store, { acquire, attempts: input.attempts, log })
+const store = await patientStore(input.store, { acquire, attempts: input.attempts, log })
 const dataset = await openPlanned(input, store, log)
 const known = await ledger.again((ask) => ask.known())
 const reader = new Reader({

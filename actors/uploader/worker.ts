@@ -11,7 +11,7 @@ import { upload } from './upload.ts'
 const self = actor<UploaderInput>()
 const { input, log } = self
 const ledger = self.peer('ledger', ledgerContract)
-const store = patientStore(input.store, {
+const store = await patientStore(input.store, {
   acquire: permitsOf(ledger, 'sample'),
   attempts: input.attempts,
   log,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Failure } from '../failure.ts'
 import { FileStore } from './file.ts'
 import { checkPrefix } from './keys.ts'
-import { type S3Place, S3Store } from './s3.ts'
+import type { S3Place } from './s3.ts'
 import type { Credentials, S3Options } from './s3-connection.ts'
 import type { ObjectStore } from './store.ts'
 
@@ -18,11 +18,11 @@ const REMEDY = 'Write file:///path or s3://bucket/prefix.'
  *              (environment, shared files, single sign-on, the machine's role) as it is
  * @throws      Failure `invalid`: the URL is neither. Nothing is asked of the store yet.
  */
-export function openStore(
+export async function openStore(
   url: string,
   s3: S3Options = {},
   options: { readonly env?: Environment } = {},
-): ObjectStore {
+): Promise<ObjectStore> {
   const parsed = parse(url)
   if (parsed.protocol === 'file:') return new FileStore(fileRoot(parsed, url))
   if (parsed.protocol !== 's3:') refuse(url, 'is neither file: nor s3:')
@@ -30,6 +30,8 @@ export function openStore(
   const env = options.env ?? process.env
   const region = s3.region ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? defaultRegion(s3)
   const settings = { ...s3, ...(region !== undefined && { region }) }
+  // Imported here, not above: the SDK takes a third of a second, and folders do without it.
+  const { S3Store } = await import('./s3.ts')
   return new S3Store(s3Place(parsed, url), settings, options.env && credentialsIn(options.env))
 }
 

@@ -13,11 +13,11 @@ export interface StorePlace {
 }
 
 /** The store as every part of a run uses it: a permit for each request, and retries around that. */
-export function patientStore(
+export async function patientStore(
   place: StorePlace,
   use: { readonly acquire: Acquire; readonly attempts: number; readonly log: Log },
-): ObjectStore {
-  return retrying(limited(openStore(place.url, place.s3), use.acquire), {
+): Promise<ObjectStore> {
+  return retrying(limited(await openStore(place.url, place.s3), use.acquire), {
     attempts: use.attempts,
     clock: systemClock,
     random: Math.random,

@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open.ts'
  * One replay of the manifest in a store, in a process of its own: the argument is the store's URL.
  */
 
-const manifest = openManifest(openStore(process.argv[2]), {
+const manifest = openManifest(await openStore(process.argv[2]), {
   writer: newWriterId(systemClock, Math.random),
 })
 const before = performance.now()

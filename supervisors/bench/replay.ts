@@ -40,7 +40,7 @@ export async function benchReplay(
   const url = pathToFileURL(root).href
   await rm(root, { recursive: true, force: true })
   note(`writing a manifest of ${entries} entries`)
-  const segments = await writeManifest(openStore(url), entries)
+  const segments = await writeManifest(await openStore(url), entries)
   const found: Once[] = []
   for (let repeat = 0; repeat < repeats; repeat++) {
     note(`repeat ${repeat + 1} of ${repeats}`)

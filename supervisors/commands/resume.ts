@@ -38,7 +38,7 @@ async function configFromStore(url: string, options: ResumeOptions): Promise<Loa
     ...(options.endpoint !== undefined && { endpoint: options.endpoint }),
     ...(options.region !== undefined && { region: options.region }),
   }
-  const store = retrying(openStore(url, given), {
+  const store = retrying(await openStore(url, given), {
     clock: systemClock,
     random: Math.random,
     attempts: 5,

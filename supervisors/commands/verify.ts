@@ -37,7 +37,7 @@ export async function verify(
 /** @throws Failure `invalid`: the store holds no run; `corrupt`: the manifest cannot be read */
 export async function verifyStore(url: string, s3: Partial<S3Config>): Promise<Verified> {
   const settings = { clock: systemClock, random: Math.random, attempts: 5 }
-  const store = retrying(openStore(url, s3), settings)
+  const store = retrying(await openStore(url, s3), settings)
   await requireRun(store)
   const writer = newWriterId(systemClock, Math.random)
   const table = await openManifest(store, { writer }).replay()

@@ -7,17 +7,17 @@ import { embedded, env, tempFolder } from './opening.ts'
 
 test('open: file:///path is a folder, spaces and all', async () => {
   const folder = join(tempFolder(), 'with space')
-  const store = openStore(`file://${folder.replace(' ', '%20')}/`)
+  const store = await openStore(`file://${folder.replace(' ', '%20')}/`)
   await store.put('k', Buffer.from('x'))
   assert.equal(store.url, `file://${folder.replace(' ', '%20')}`)
-  assert.equal(String(await openStore(store.url).get('k')), 'x')
+  assert.equal(String(await (await openStore(store.url)).get('k')), 'x')
 })
 
 test('open: s3://bucket/prefix: keys are relative to the prefix, others unseen', async () => {
   const server = await embedded()
   const s3 = { endpoint: server.endpoint, pathStyle: true }
-  const store = openStore('s3://bucket/runs/one/', s3, { env })
-  const whole = openStore('s3://bucket', s3, { env })
+  const store = await openStore('s3://bucket/runs/one/', s3, { env })
+  const whole = await openStore('s3://bucket', s3, { env })
   await store.put('a/k', Buffer.from('x'))
   await whole.put('runs/one-more/k', Buffer.from('y'))
   assert.equal(store.url, 's3://bucket/runs/one')
@@ -29,7 +29,7 @@ test('open: s3://bucket/prefix: keys are relative to the prefix, others unseen',
   for (const opened of [store, whole]) opened.close()
 })
 
-test('open: what is no store’s URL is refused, with what would be one', () => {
+test('open: what is no store’s URL is refused, with what would be one', async () => {
   const urls = [
     '',
     'bucket/prefix',
@@ -41,22 +41,18 @@ test('open: what is no store’s URL is refused, with what would be one', () => 
   ]
   const more = ['file://host/path', 's3://bucket?x=1', 's3://bucket:80/x']
   for (const url of [...urls, ...more]) {
-    assert.throws(
-      () => openStore(url),
-      (error) => isFailure(error, 'invalid'),
-      url,
-    )
+    await assert.rejects(openStore(url), (error) => isFailure(error, 'invalid'), url)
   }
-  assert.throws(
-    () => openStore('gs://bucket'),
+  await assert.rejects(
+    openStore('gs://bucket'),
     (error) => isFailure(error) && /Write file:\/\/\/path or s3:/.test(error.remedy ?? ''),
   )
 })
 
-test('open: credentials in a URL are refused, and not repeated', () => {
+test('open: credentials in a URL are refused, and not repeated', async () => {
   for (const url of ['s3://key:hunter2@bucket/p', 'http://key:hunter2@host/p', 's3://k:hunter2@']) {
-    assert.throws(
-      () => openStore(url),
+    await assert.rejects(
+      openStore(url),
       (error) => isFailure(error, 'invalid') && !explain(error).includes('hunter2'),
     )
   }
@@ -68,11 +64,14 @@ test('open: without a region, or credentials, it says which variable to set', as
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
   Object.assign(process.env, nothing, { AWS_EC2_METADATA_DISABLED: 'true' })
   try {
-    const nowhere = openStore('s3://bucket/p')
+    const nowhere = await openStore('s3://bucket/p')
     await assert.rejects(nowhere.head('k'), (error) => {
       return isFailure(error, 'invalid') && /AWS_REGION/.test(error.remedy ?? '')
     })
-    const nobody = openStore('s3://bucket/p', { endpoint: 'http://127.0.0.1:9', pathStyle: true })
+    const nobody = await openStore('s3://bucket/p', {
+      endpoint: 'http://127.0.0.1:9',
+      pathStyle: true,
+    })
     await assert.rejects(nobody.head('k'), (error) => {
       return isFailure(error, 'invalid') && /AWS_ACCESS_KEY_ID/.test(error.remedy ?? '')
     })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { type DevS3, startDevS3 } from '../../../src/dev-s3/server.ts'
-import { openStore } from '../../../src/store/open.ts'
+import { S3Store } from '../../../src/store/s3.ts'
 import type { S3Options } from '../../../src/store/s3-connection.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'
 
@@ -34,8 +34,13 @@ export function s3At(
   options: S3Options & { readonly prefix?: string; readonly bucket?: string } = {},
 ): ObjectStore {
   const { prefix = '', bucket = 'bucket', ...s3 } = options
-  const settings = { endpoint, pathStyle: true, ...s3 }
-  const store = openStore(`s3://${bucket}/${prefix}`, settings, { env })
+  const settings = { endpoint, region: 'us-east-1', pathStyle: true, ...s3 }
+  const credentials = {
+    accessKeyId: env.AWS_ACCESS_KEY_ID,
+    secretAccessKey: env.AWS_SECRET_ACCESS_KEY,
+  }
+  const place = { bucket, prefix: prefix.replace(/\/+$/, '') }
+  const store = new S3Store(place, settings, credentials)
   after(() => store.close())
   return store
 }

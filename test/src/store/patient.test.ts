@@ -19,7 +19,7 @@ test('patient: each try takes a permit of its own, and what may pass is asked ag
     return take()
   }
   const place = { url: 's3://bucket/run', s3: { endpoint: server.endpoint, pathStyle: true } }
-  const store = patientStore(place, { acquire, attempts: 5, log })
+  const store = await patientStore(place, { acquire, attempts: 5, log })
   t.after(() => store.close())
   await store.put('k', Buffer.from('body'))
   assert.equal(String(await store.get('k')), 'body')
@@ -33,7 +33,7 @@ test('patient: it gives up after so many attempts, and says how many', async (t)
   server.faults.push({ times: 10, kind: 'error', status: 503, code: 'SlowDown' })
   const acquire = new Permits(1).taker('test', 'sample')
   const place = { url: 's3://bucket/run', s3: { endpoint: server.endpoint, pathStyle: true } }
-  const store = patientStore(place, { acquire, attempts: 2, log })
+  const store = await patientStore(place, { acquire, attempts: 2, log })
   t.after(() => store.close())
   await assert.rejects(store.head('k'), { kind: 'unavailable', message: /attempts=2/ })
 })

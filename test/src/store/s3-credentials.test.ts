@@ -23,7 +23,7 @@ test('s3 credentials: expired ones are read again from the file that was renewed
   const server = await embedded()
   for (const id of ['K1', 'K2']) server.secrets.set(id, `of-${id}`)
   write('K1')
-  const store = openStore('s3://bucket', { endpoint: server.endpoint, pathStyle: true })
+  const store = await openStore('s3://bucket', { endpoint: server.endpoint, pathStyle: true })
   await store.put('first', text('x'))
   const expired = { kind: 'error', status: 400, code: 'ExpiredToken' } as const
   server.faults.push({ times: 1000, match: { accessKeyId: 'K1' }, ...expired })
@@ -39,7 +39,7 @@ test('s3 credentials: while nobody renews them it may pass, and the remedy says 
   write('K1')
   server.faults.push({ times: 2, kind: 'error', status: 400, code: 'ExpiredToken' })
   server.secrets.set('K1', 'of-K1')
-  const store = openStore('s3://bucket', { endpoint: server.endpoint, pathStyle: true })
+  const store = await openStore('s3://bucket', { endpoint: server.endpoint, pathStyle: true })
   await assert.rejects(store.put('k', text('x')), (error) => {
     return isFailure(error, 'unavailable') && /Renew/.test(error.remedy ?? '')
   })

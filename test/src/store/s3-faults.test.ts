@@ -172,7 +172,7 @@ test('s3 faults: wrong keys are final, and say what to check', async () => {
   ] as const
   for (const [wrong, says] of cases) {
     const s3 = { endpoint: server.endpoint, pathStyle: true }
-    const store = openStore('s3://bucket', s3, { env: wrong })
+    const store = await openStore('s3://bucket', s3, { env: wrong })
     await assert.rejects(store.put('k', text('x')), (error) => {
       assert.ok(isFailure(error, 'invalid'))
       assert.match(error.message, says)

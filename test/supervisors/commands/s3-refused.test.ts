@@ -15,7 +15,7 @@ const checkKeys = /Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the AWS
 
 /** Keys in the bucket; a store of no prefix sees them all. */
 async function keysIn({ endpoint }: S3Process): Promise<string[]> {
-  const store = openStore(`${bucket}/`, { endpoint }, { env: credentials })
+  const store = await openStore(`${bucket}/`, { endpoint }, { env: credentials })
   const keys: string[] = []
   for await (const { key } of store.list('')) keys.push(key)
   store.close()

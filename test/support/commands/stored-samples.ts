@@ -18,7 +18,7 @@ export interface Sample extends Safetensors {
 }
 
 export async function readObjects(url: string, s3: S3Options = {}): Promise<StoredObjects> {
-  const store = openStore(url, s3, { env: credentials })
+  const store = await openStore(url, s3, { env: credentials })
   const objects = new Map<string, Buffer>()
   const samples = new Map<string, Sample>()
   for await (const { key } of store.list('')) {

@@ -25,7 +25,7 @@ export interface Job {
   /** Further arguments of commands that are given the store alone. */
   readonly storeArgs: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  openStore(): ObjectStore
+  openStore(): Promise<ObjectStore>
 }
 
 export interface JobOptions {

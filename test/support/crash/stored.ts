@@ -22,7 +22,7 @@ export interface Stored {
 }
 
 export async function readStored(job: Place): Promise<Stored> {
-  const store = job.openStore()
+  const store = await job.openStore()
   try {
     const objects: Record<string, string> = {}
     const infos = await listed(job)
@@ -39,7 +39,7 @@ export async function readStored(job: Place): Promise<Stored> {
 
 /** The sample objects, in order of keys. */
 export async function listed(job: Place): Promise<readonly ObjectInfo[]> {
-  const store = job.openStore()
+  const store = await job.openStore()
   try {
     const objects: ObjectInfo[] = []
     for await (const object of store.list('hidden-states/')) objects.push(object)
@@ -51,7 +51,7 @@ export async function listed(job: Place): Promise<readonly ObjectInfo[]> {
 
 /** What the manifest holds, in order of hashes. */
 export async function union(job: Place): Promise<readonly ManifestEntry[]> {
-  const store = job.openStore()
+  const store = await job.openStore()
   try {
     const table = await openManifest(store, { writer: 'reads-only' }).replay()
     return [...table.entries()].sort((a, b) => (a.hash < b.hash ? -1 : 1))
@@ -61,7 +61,7 @@ export async function union(job: Place): Promise<readonly ManifestEntry[]> {
 }
 
 async function timesNamed(job: Place): Promise<ReadonlyMap<string, number>> {
-  const store = job.openStore()
+  const store = await job.openStore()
   const named = new Map<string, number>()
   try {
     for await (const segment of store.list('manifest/segments/')) {
