@@ -40,7 +40,10 @@ export interface JobOptions {
 const datasetSeed = 7
 const bytesPerToken = 5 * 96 * 2
 
-/** Lies in a folder that goes when the test ends, and with it all that was started there. The dataset is the same for the same numbers. */
+/**
+ * Lies in a folder that goes when the test ends, and with it all that was started there. The
+ * dataset is the same for the same numbers.
+ */
 export async function layOutJob(t: TestContext, options: JobOptions = {}): Promise<Job> {
   const { rows = 300, tokens = { min: 2, max: 120 }, tokenBudget = 512, s3 } = options
   const dir = mkdtempSync(join(tmpdir(), 'draftsmith-crash-'))
