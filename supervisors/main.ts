@@ -143,7 +143,10 @@ process.exit(code)
 function codeOf(error: unknown): number {
   if (error instanceof CommanderError)
     return error.exitCode === 0 ? exitCodes.done : exitCodes.refused
-  if (!isFailure(error)) throw error
+  if (!isFailure(error)) {
+    console.error(error)
+    return exitCodes.bug
+  }
   process.stderr.write(`draftsmith: ${explain(error)}\n`)
   if (error.remedy) process.stderr.write(`  ${error.remedy}\n`)
   // A store out of reach before anything began is refused too: giving up is for what was under way.

@@ -17,6 +17,8 @@ export const exitCodes = {
   held: 3,
   gaveUp: 4,
   stopped: 5,
+  /** Not for people to tell apart: the launcher starts the run again. */
+  bug: 70,
 } as const
 
 export type RunEvent =

@@ -198,7 +198,10 @@ export class Ledger {
       const last = [...this.#failed.values()].at(-1)
       return `the store refused ${this.#refusals} samples in a row, the last: ${last?.reason}`
     }
-    if (!this.busy) return null
+    if (!this.busy) {
+      const stuck = this.#full !== null && this.#failed.size > 0
+      return stuck ? 'the spool is full of samples that the store refused' : null
+    }
     const heard = Math.max(this.#lastStoreSuccess ?? 0, this.#busySince)
     if (this.#parts.clock.now() - heard < deadlineMinutes * 60_000) return null
     return `the store has not answered for ${deadlineMinutes} minutes`

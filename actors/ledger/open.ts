@@ -100,7 +100,8 @@ async function compact(manifest: Manifest, log: Log): Promise<void> {
     const { snapshot, removed } = await manifest.compact({ graceMs })
     log.info({ snapshot, removed }, 'manifest compacted')
   } catch (error) {
-    if (!isFailure(error, 'unavailable')) throw error
+    // A store may refuse to remove what a snapshot covers; the manifest is no worse for it.
+    if (!isFailure(error) || error.kind === 'corrupt') throw error
     log.warn({ reason: explain(error) }, 'compaction is put off')
   }
 }

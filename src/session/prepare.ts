@@ -8,6 +8,7 @@ import {
   copyFile,
   link,
   mkdir,
+  readdir,
   readFile,
   rename,
   rm,
@@ -16,9 +17,14 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Clock, systemClock } from '../clock.ts'
 import { Failure, hasCode } from '../failure.ts'
 import { encodeGraph } from '../graph/encode.ts'
 import type { Graph } from '../graph/graph.ts'
+
+const temporaryEnding = '.tmp'
+/** A copy that has not changed for so long has nobody who makes it. */
+const abandonedMs = 60_000
 
 /** A weights file that cannot be linked: on another filesystem, or another user's. */
 export interface Copied {
@@ -39,6 +45,7 @@ export async function prepareModel(
   graph: Graph,
   dir: string,
   onCopy: (copied: Copied) => void,
+  clock: Clock = systemClock,
 ): Promise<string> {
   const files = new Map<string, string>()
   for (const { data } of graph.initializers) {
@@ -46,6 +53,7 @@ export async function prepareModel(
   }
   try {
     await mkdir(dir, { recursive: true })
+    await sweep(dir, clock)
     for (const [name, path] of files) await placeWeights(path, join(dir, name), onCopy)
     const model = join(dir, 'model.onnx')
     await placeModel(encodeGraph(graph), model)
@@ -55,6 +63,19 @@ export async function prepareModel(
       remedy: 'See that the work folder can be written and has room for the weights.',
       cause,
     })
+  }
+}
+
+/**
+ * Removes what a start left half-copied: as large as the weights, and of use to nobody. By the time
+ * of change, which a link or a copied time does not carry along; a copy under way changes.
+ */
+async function sweep(dir: string, clock: Clock): Promise<void> {
+  for (const name of await readdir(dir)) {
+    if (!name.endsWith(temporaryEnding)) continue
+    const path = join(dir, name)
+    const found = await statIfThere(path)
+    if (found && clock.now() - found.ctimeMs > abandonedMs) await rm(path, { force: true })
   }
 }
 
@@ -91,7 +112,7 @@ async function placeModel(bytes: Uint8Array, path: string): Promise<void> {
 
 /** Whoever looks sees the old file or the new one, whole; the last of several writers stays. */
 async function replace(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const temporary = `${path}.${randomBytes(6).toString('hex')}${temporaryEnding}`
   try {
     await make(temporary)
     await rename(temporary, path)

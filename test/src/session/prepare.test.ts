@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { SimulatedClock } from '../../../src/clock.ts'
 import { isFailure } from '../../../src/failure.ts'
 import { hiddenStatesGraph } from '../../../src/models/hidden-states.ts'
 import { openTarget } from '../../../src/models/target.ts'
@@ -118,4 +119,17 @@ test('prepare: a file where the folder should be is named', async (t) => {
     assert.ok(error.message.includes(join(dir, 'taken')))
     return true
   })
+})
+
+test('prepare: a copy that a dead start left is swept, one under way is not', async (t) => {
+  const dir = await scratch(t)
+  const source = await writeCheckpoint(join(dir, 'from'), configOf(tiny), weightsOf(tiny))
+  const graph = await graphOf(source)
+  const model = join(dir, 'model')
+  await mkdir(model)
+  await writeFile(join(model, 'model.safetensors.0123456789ab.tmp'), 'half of it')
+  await prepareModel(graph, model, noCopy)
+  assert.equal((await readdir(model)).length, 3)
+  await prepareModel(graph, model, noCopy, new SimulatedClock(Date.now() + 61_000))
+  assert.deepEqual((await readdir(model)).sort(), ['model.onnx', 'model.safetensors'])
 })
