@@ -1,5 +1,6 @@
 import { runLine } from '../actors/console/command.ts'
 import type { Config } from '../src/config/schema.ts'
+import { refuseTelemetry } from '../src/session/telemetry.ts'
 import { dieWithLauncher } from './launcher.ts'
 import { keepPreviousLog, logFile } from './log-target.ts'
 import { requireFolder } from './preflight.ts'
@@ -16,6 +17,7 @@ import { holdWorkplace } from './workplace.ts'
  */
 export async function supervised(config: Config, warnings: readonly string[]): Promise<RunResult> {
   dieWithLauncher()
+  refuseTelemetry()
   requireFolder(config.work)
   let run: RunProcess | undefined
   const workplace = await holdWorkplace(config.work, async (line) => {

@@ -6,6 +6,7 @@ import type { InferenceSession, Tensor } from 'onnxruntime-node'
 import { Failure } from '../failure.ts'
 import { Gate } from './gate.ts'
 import { providerOf, providerUnavailable } from './provider.ts'
+import { refuseTelemetry } from './telemetry.ts'
 
 /** What goes in or comes out, row-major; a graph gives 16-bit floats as their bits, in U16. */
 export type Feed =
@@ -54,6 +55,7 @@ export async function openSession(modelPath: string, options: SessionOptions): P
   // A misspelt device is told before the library loads.
   providerOf(options.device)
   const gate = options.gate ?? new Gate(Gate.memory())
+  refuseTelemetry()
   // Imported here, not above: loading the library is native code too, and whoever computes nothing
   // does without its 60 MB.
   const ort = await gate.through(() => import('onnxruntime-node'))

@@ -6,7 +6,10 @@ import { folder, listing } from '../../support/commands/golden-job.ts'
 
 test('demo: extracts, verifies, says what to try; started again, it finds all done', async (t) => {
   const dir = folder(t)
-  const first = await draftsmith(['demo', '--work', 'demo'], { dir })
+  // Nothing is left in the user's home, and nothing is told to anyone.
+  const home = folder(t)
+  const env = { HOME: home, XDG_CACHE_HOME: home, TMPDIR: home }
+  const first = await draftsmith(['demo', '--work', 'demo'], { dir, env })
   assert.equal(first.code, 0, first.stderr)
   assert.match(first.stdout, /^Of 400 rows: 400 samples committed, 0 quarantined, 0 failed/m)
   assert.match(first.stdout, /^Verified: all 400 samples of the manifest are in file:/m)
@@ -22,4 +25,5 @@ test('demo: extracts, verifies, says what to try; started again, it finds all do
   assert.match(second.stdout, /^All of it was there already: nothing was extracted\.$/m)
   assert.match(second.stdout, /^Since this start: 0 samples of 0 tokens/m)
   assert.deepEqual(listing(store), found)
+  assert.deepEqual(listing(home), {})
 })
