@@ -36,6 +36,7 @@ export const extraction = (run: Prepared): SupervisorSpec => ({
           captureFinal: run.identity.captureFinal,
           layers: run.identity.layers,
           fingerprint: run.identity.target,
+          stamp: run.targetStamp,
         },
         dtype: run.identity.dtype,
         work: run.config.work,

@@ -26,6 +26,8 @@ export interface Prepared {
   readonly config: Config
   readonly place: StorePlace
   readonly target: Target
+  /** Of the target's files, as they were when they were identified. */
+  readonly targetStamp: string
   readonly dataset: Dataset
   readonly identity: RunIdentity
   readonly plan: RunPlan
@@ -49,6 +51,7 @@ export async function prepare(config: Config): Promise<Prepared> {
     config,
     place: { url: config.store, s3: config.s3 },
     target,
+    targetStamp: await target.stamp(),
     dataset,
     identity: await identityOf(config, { target, layers }),
     plan: { tokenBudget, maxTokens, outputBytesMax, limit, seed },

@@ -1,14 +1,19 @@
 import type { ChildSpec, Death } from '../../protocol/child.ts'
 import type { Config } from '../../src/config/schema.ts'
+import { isFailure } from '../../src/failure.ts'
 import { openClaims } from '../../src/spool/claims.ts'
 import { loadMs } from './deadline.ts'
 
 export interface ExtractorInput {
   readonly device: string
   readonly threads: number
-  readonly target: Config['target'] & {
+  readonly target: {
+    readonly path: string
+    readonly captureFinal: boolean
     readonly layers: readonly number[]
     readonly fingerprint: string
+    /** A target that changes while the run goes on is refused. */
+    readonly stamp: string
   }
   readonly dtype: Config['extract']['dtype']
   readonly work: string
@@ -33,6 +38,16 @@ export const extractor = (index: number, input: ExtractorInput): ChildSpec => ({
  * claim it is the extractor's own.
  */
 function blame(death: Death, work: string): 'child' | 'work' {
+  try {
+    return judge(death, work)
+  } catch (error) {
+    // Without its claims nobody can say that it was a batch.
+    if (!isFailure(error)) throw error
+    return 'child'
+  }
+}
+
+function judge(death: Death, work: string): 'child' | 'work' {
   const claims = openClaims(work)
   if (death.cause === 'ordered') {
     claims.forgive(death.child)

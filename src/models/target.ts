@@ -2,7 +2,7 @@
  * A target model as it lies on disk: a Hugging Face checkpoint directory, opened and identified.
  */
 import { createHash } from 'node:crypto'
-import { open, readFile } from 'node:fs/promises'
+import { open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { type Family, parseTargetConfig, type TargetConfig } from './config.ts'
@@ -24,6 +24,11 @@ export interface Target {
    * not count.
    */
   fingerprint(): Promise<string>
+  /**
+   * Changes with any write to the checkpoint on this machine, also one that no sampled byte shows:
+   * the files' numbers, sizes and times. Says nothing of another machine's copy.
+   */
+  stamp(): Promise<string>
 }
 
 const sampleBytes = 4096
@@ -49,6 +54,7 @@ export async function openTarget(dir: string): Promise<Target> {
     vocabSize: config.vocabSize,
     weights,
     fingerprint: () => fingerprint(bytes, weights.files),
+    stamp: () => stamp([path, ...weights.files.map((file) => file.path)]),
   }
 }
 
@@ -78,6 +84,11 @@ async function fingerprint(config: Buffer, files: readonly WeightsFile[]): Promi
     for await (const bytes of samples(file)) hash.update(bytes)
   }
   return hash.digest('hex')
+}
+
+async function stamp(paths: readonly string[]): Promise<string> {
+  const stats = await Promise.all(paths.map((path) => stat(path)))
+  return stats.map(({ ino, mtimeMs, size }) => `${ino}:${size}:${mtimeMs}`).join(' ')
 }
 
 /**

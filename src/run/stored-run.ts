@@ -51,6 +51,7 @@ export async function requireRun(store: ObjectStore): Promise<Run> {
 export async function claimStore(store: ObjectStore, wanted: WantedRun): Promise<StoredRun> {
   const found = await readRun(store)
   if (found) return adopt(found, wanted, store.url)
+  await requireNoManifest(store)
   const run: Run = { format: 1, id: randomUUID(), createdAt: new Date().toISOString(), ...wanted }
   const bytes = Buffer.from(`${JSON.stringify(run, null, 2)}\n`)
   if (await store.putIfAbsent(key, bytes)) return { run, changes: [] }
@@ -58,6 +59,17 @@ export async function claimStore(store: ObjectStore, wanted: WantedRun): Promise
   const theirs = await readRun(store)
   if (theirs) return adopt(theirs, wanted, store.url)
   throw new Failure('unavailable', `run.json comes and goes. store=${store.url}`)
+}
+
+/** What a manifest names was computed by some run; without its run.json nobody knows which. */
+async function requireNoManifest(store: ObjectStore): Promise<void> {
+  for (const prefix of ['manifest/segments/', 'manifest/snapshots/']) {
+    const { objects } = await store.listPage({ prefix })
+    if (objects.length === 0) continue
+    throw new Failure('corrupt', `the store has a manifest and no run.json. store=${store.url}`, {
+      remedy: 'Restore run.json from a copy, or use another prefix; nothing was changed.',
+    })
+  }
 }
 
 function adopt(run: Run, { identity, plan }: WantedRun, where: string): StoredRun {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { cp, open } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { extract } from '../../../actors/extractor/extract.ts'
 import { loadModel } from '../../../actors/extractor/model.ts'
@@ -20,7 +22,13 @@ test('model: a batch of any size gives each row the states it has alone (B11)', 
     {
       device: 'cpu',
       threads: 2,
-      target: { path, layers: [1, 2], captureFinal: true, fingerprint },
+      target: {
+        path,
+        layers: [1, 2],
+        captureFinal: true,
+        fingerprint,
+        stamp: await target.stamp(),
+      },
       dtype: 'f32',
       work: await scratch(t),
     },
@@ -62,4 +70,31 @@ test('model: a batch of any size gives each row the states it has alone (B11)', 
     assert.ok(maxAbsDiff(together.get(hash) ?? [], alone) <= 1e-5)
     assert.deepEqual(again.get(hash), together.get(hash))
   }
+})
+
+test('model: a target that changed since the run was started is refused', async (t) => {
+  const dir = await scratch(t)
+  const path = join(dir, 'target')
+  await cp(golden('targets', 'qwen3_tied_bf16'), path, { recursive: true })
+  const target = await openTarget(path)
+  const input = {
+    device: 'cpu',
+    threads: 1,
+    target: {
+      path,
+      layers: [1],
+      captureFinal: false,
+      fingerprint: await target.fingerprint(),
+      stamp: await target.stamp(),
+    },
+    dtype: 'f32',
+    work: join(dir, 'work'),
+  } as const
+  const tools = { gate: new Gate(new Int32Array(new SharedArrayBuffer(4))), log: silent }
+  await (await loadModel(input, tools)).release()
+  // In place and by the same size: neither header nor length shows it.
+  const file = await open(join(path, 'model.safetensors'), 'r+')
+  await file.write(Buffer.from([1, 2, 3, 4]), 0, 4, (await file.stat()).size - 5000)
+  await file.close()
+  await assert.rejects(loadModel(input, tools), { kind: 'invalid', message: /has changed/ })
 })

@@ -87,3 +87,10 @@ test('run: a run.json that is cut, or of another format, is corrupt and names it
     })
   }
 })
+
+test('run: a manifest without a run.json is nobody’s to claim', async () => {
+  const store = new MemoryStore()
+  await store.put('manifest/segments/a/00000000.arrow', Buffer.from('whatever'))
+  await assert.rejects(claimStore(store, wanted), { kind: 'corrupt', message: /no run\.json/ })
+  assert.equal(await store.head('run.json'), undefined)
+})
