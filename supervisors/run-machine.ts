@@ -76,6 +76,17 @@ export const runMachine = setup({
     running: {
       initial: 'active',
       on: {
+        // Something was under way: whatever the reason, this is giving up.
+        gaveUp: {
+          target: 'draining',
+          actions: {
+            type: 'end',
+            params: ({ event: { failure } }) => ({
+              code: failure.kind === 'superseded' ? exitCodes.held : exitCodes.gaveUp,
+              failure,
+            }),
+          },
+        },
         finished: {
           target: 'draining',
           actions: {

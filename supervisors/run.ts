@@ -1,4 +1,5 @@
 import { createActor, waitFor } from 'xstate'
+import { actorIds } from '../actors/console/command.ts'
 import type { RootControl, RunStatus } from '../protocol/console.ts'
 import { type LedgerStatus, ledgerContract } from '../protocol/ledger.ts'
 import type { Peer } from '../protocol/peer.ts'
@@ -8,17 +9,17 @@ import { systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config/schema.ts'
 import { Failure, isFailure } from '../src/failure.ts'
 import { type Log, openLog } from '../src/log.ts'
-import { type Claims, openClaims } from '../src/spool/claims.ts'
 import { patientStore } from '../src/store/patient.ts'
 import { Permits } from '../src/store/permits.ts'
 import type { TreeEvent } from './engine/events.ts'
 import { supervise, type Tree } from './engine/tree.ts'
-import { deathBefore, tellLauncher } from './launcher.ts'
+import { tellLauncher } from './launcher.ts'
 import { keepLock } from './lock-beat.ts'
 import { logTarget } from './log-target.ts'
 import { openRun, publishRun } from './opening.ts'
 import { noUsableRow, type Prepared, prepare } from './preflight.ts'
 import { root } from './root.ts'
+import { RunClaims } from './run-claims.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
 import { Counted, Speeds } from './status.ts'
@@ -28,7 +29,7 @@ import { StoreAway } from './store-away.ts'
 /** One run of the main job in this process: from its preflight to its exit code. */
 
 const pollMs = 200
-const openingAttempts = 4
+const openingAttempts = 8
 const progressMs = 30_000
 
 export interface RunResult {
@@ -50,6 +51,7 @@ export class RunProcess implements RootControl {
   readonly #log: Log
   readonly #life = createActor(runMachine).start()
   readonly #storeAway: StoreAway
+  readonly #claims: RunClaims
   readonly #speeds = new Speeds()
   readonly #spooled = new Counted()
   readonly #stored = new Counted()
@@ -59,11 +61,13 @@ export class RunProcess implements RootControl {
   #reader: ReaderStatus | null = null
   #ledger: LedgerStatus | null = null
   #isPolling = false
+  #storageGaveUp = false
 
   constructor(config: Config) {
     this.#config = config
     this.#storeAway = new StoreAway(systemClock, config.upload)
     this.#log = openLog({ ...logTarget(config.work), actor: 'supervisor' })
+    this.#claims = new RunClaims(config.work, this.#log)
   }
 
   get log(): Log {
@@ -117,9 +121,8 @@ export class RunProcess implements RootControl {
    * @throws  Failure: what the preflight found; nothing was started then
    */
   async run(): Promise<RunResult> {
-    if (this.#blameBefore().storm()) {
-      return { code: exitCodes.gaveUp, failure: storm(), status: this.status() }
-    }
+    const storm = this.#claims.judgeBefore()
+    if (storm) return { code: exitCodes.gaveUp, failure: storm, status: this.status() }
     const own = new Permits(this.#config.upload.maxParallel).taker('supervisor', 'manifest')
     let acquire = own
     const place = { url: this.#config.store, s3: this.#config.s3 }
@@ -162,20 +165,6 @@ export class RunProcess implements RootControl {
     return { code, failure, status: this.status() }
   }
 
-  /** Claims that the process before left: its death counts where someone saw it. */
-  #blameBefore(): Claims {
-    const claims = openClaims(this.#config.work)
-    const before = deathBefore()
-    const blamed = claims.chargeAll({ witnessed: before !== null })
-    if (blamed.length === 0) return claims
-    this.#log.warn(
-      { batches: blamed, death: before ?? 'unseen' },
-      'batches were under way at a death',
-    )
-    if (before !== null) void tellLauncher({ blamed: 'batch' })
-    return claims
-  }
-
   #plant(prepared: Prepared): Planted {
     const tree = supervise(root(prepared), {
       clock: systemClock,
@@ -215,7 +204,10 @@ export class RunProcess implements RootControl {
     const progress = setInterval(() => this.#tellProgress(), progressMs)
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
     // A store that is lost takes nothing more: the spool keeps what waits for it.
-    await tree.stop({ hurry: this.#ledger?.gaveUp != null || this.#storeAway.isAway })
+    const lost = this.#ledger?.gaveUp != null || this.#storeAway.isAway || this.#storageGaveUp
+    await tree.stop({ hurry: lost })
+    this.#claims.forgive(actorIds(tree.status()))
+    if (this.#life.getSnapshot().context.code === exitCodes.done) this.#claims.settle()
     await started
     clearInterval(timer)
     clearInterval(progress)
@@ -258,21 +250,23 @@ export class RunProcess implements RootControl {
     if (ledger.gaveUp) {
       this.#life.send({ type: 'gaveUp', failure: new Failure('unavailable', ledger.gaveUp) })
     }
-    if (reader.outcome || reader.batches.leased > 0) this.#life.send({ type: 'replayed' })
-    if (!reader.outcome) return
-    const { committed, quarantined, failed } = reader.outcome
-    if (committed + quarantined + failed === 0) {
+    const { outcome } = reader
+    // Nothing was ever under way: the dataset is refused like one that the preflight refuses.
+    if (outcome && outcome.committed + outcome.quarantined + outcome.failed === 0) {
       this.#life.send({ type: 'gaveUp', failure: noUsableRow(reader.rows, reader.skipped) })
     }
-    this.#life.send({ type: 'finished', incomplete: quarantined + failed > 0 })
+    if (outcome || reader.batches.leased > 0) this.#life.send({ type: 'replayed' })
+    if (!outcome) return
+    this.#life.send({ type: 'finished', incomplete: outcome.quarantined + outcome.failed > 0 })
   }
 
   #happened(event: TreeEvent): void {
     if (event.kind === 'started' && event.child === 'reader') void this.#tellPaused()
+    if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
     const failure = this.#storeAway.note(event)
     if (failure) this.#life.send({ type: 'gaveUp', failure })
-    if (event.kind !== 'died' || !openClaims(this.#config.work).storm()) return
-    this.#life.send({ type: 'gaveUp', failure: storm() })
+    const storm = event.kind === 'died' ? this.#claims.storm() : null
+    if (storm) this.#life.send({ type: 'gaveUp', failure: storm })
   }
 
   /** A reader that has restarted does not know that it is paused. */
@@ -281,8 +275,3 @@ export class RunProcess implements RootControl {
     await this.#planted?.reader.again((ask) => ask.pause(paused)).catch(() => undefined)
   }
 }
-
-const storm = (): Failure =>
-  new Failure('unavailable', 'three different batches in a row ended their extractors', {
-    remedy: 'Look at the device, its driver and its memory; then run again.',
-  })

@@ -90,7 +90,7 @@ export function completions(root: RootControl, line: string): string[] {
 }
 
 /** The threads of the tree, supervisors left out. */
-function actorIds(at: ActorStatus | null): string[] {
+export function actorIds(at: ActorStatus | null): string[] {
   if (!at) return []
   return at.children.length === 0 ? [at.id] : at.children.flatMap(actorIds)
 }

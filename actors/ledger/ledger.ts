@@ -45,6 +45,7 @@ export class Ledger {
   #lastStoreSuccess: number | null = null
   #busySince = 0
   #refusals = 0
+  #lastReason = ''
 
   constructor(parts: LedgerParts) {
     this.#parts = parts
@@ -134,6 +135,7 @@ export class Ledger {
 
   unavailable(lease: number, reason: string): void {
     this.#parts.log.warn({ lease, reason }, 'upload goes back to the queue')
+    this.#lastReason = `, the last try: ${reason}`
     this.#uploads.giveBack(lease)
   }
 
@@ -192,6 +194,12 @@ export class Ledger {
     return { kind: 'settled', failed, quarantined: quarantinedHashes(table) }
   }
 
+  /** Extractors have drained: a temporary file that is left is a killed one's. */
+  async sweep(): Promise<void> {
+    const { spool } = this.#parts
+    for (const name of (await spool.list()).temps) await spool.discard(name)
+  }
+
   /** Why the run cannot go on with this store; null where it can. */
   whyLost(deadlineMinutes: number): string | null {
     if (this.#refusals >= refusalsMax) {
@@ -204,7 +212,7 @@ export class Ledger {
     }
     const heard = Math.max(this.#lastStoreSuccess ?? 0, this.#busySince)
     if (this.#parts.clock.now() - heard < deadlineMinutes * 60_000) return null
-    return `the store has not answered for ${deadlineMinutes} minutes`
+    return `the store has taken nothing for ${deadlineMinutes} minutes${this.#lastReason}`
   }
 
   /** Something waits for the store. */

@@ -72,6 +72,7 @@ self.live({
   drain: async () => {
     life.send({ type: 'drain' })
     await committer.flush()
+    await ledger.sweep()
     life.send({ type: 'drained' })
   },
   status: () => ({ work: String(life.getSnapshot().value) }),

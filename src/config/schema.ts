@@ -70,7 +70,7 @@ const upload = z.strictObject({
 
 const commit = z.strictObject({
   every: count.default(1000),
-  seconds: z.number().positive().default(10),
+  seconds: z.number().positive().max(86_400).default(10),
 })
 
 const spool = z.strictObject({

@@ -35,6 +35,8 @@ export interface Claims {
   chargeAll(how: { readonly witnessed: boolean }): readonly string[]
   /** After a death that was ordered: the claim goes, and nothing is counted. */
   forgive(by: string): string | null
+  /** The run is done: of what was under suspicion, only what was halved stays known. */
+  settle(): void
   /** Who has claimed it; also one that has died since and whose death is not judged yet. */
   holder(batchId: string): string | null
   /** It was held at a death. */
@@ -94,6 +96,11 @@ export function openClaims(work: string): Claims {
     forgive(by) {
       const record = held().find((found) => found.by === by)
       return record ? release(record) : null
+    },
+    settle() {
+      for (const record of files.records()) {
+        if (verdictOn(record.batch, record.rows, record) !== 'halve') files.remove(record.batch)
+      }
     },
     holder: (batch) => files.read(batch)?.by ?? null,
     isSuspect(batch) {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Death, SupervisorSpec } from '../../protocol/child.ts'
 import type { ActorStatus } from '../../protocol/console.ts'
 import type { Contract } from '../../protocol/contract.ts'
@@ -79,6 +80,8 @@ class RunningTree implements Tree {
     this.#wiring = new Wiring(options.clock)
     this.#id = spec.id
     this.#since = options.clock.now()
+    // Each thread that drains listens to it.
+    setMaxListeners(0, this.#hurry.signal)
     this.#root = new Supervisor(spec, this.#engine(), {
       died: (death) => this.#rootDied(death),
       wedged: options.onWedged,

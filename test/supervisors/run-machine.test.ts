@@ -56,6 +56,13 @@ test('run: given up, the kind of its failure says what a person may do', () => {
   assert.equal(code('superseded'), exitCodes.held)
 })
 
+test('run: given up when work was under way, it is code 4 whatever the reason', () => {
+  const code = (kind: FailureKind) => lifeAfter(checked, replayed, gaveUp(kind), drained).code
+  assert.equal(code('unavailable'), exitCodes.gaveUp)
+  assert.equal(code('invalid'), exitCodes.gaveUp)
+  assert.equal(code('superseded'), exitCodes.held)
+})
+
 test('run: a pause holds until it is lifted, and a run that is paused may finish', () => {
   const paused = lifeAfter(checked, replayed, { type: 'pause' })
   assert.deepEqual(paused.value, { running: 'paused' })

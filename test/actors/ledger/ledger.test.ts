@@ -195,7 +195,7 @@ test('ledger: a store is lost when it was silent too long while something waited
   clock.advance(29 * minute)
   assert.equal(rig.ledger.whyLost(30), null, 'it waits since 29 minutes')
   clock.advance(2 * minute)
-  assert.match(rig.ledger.whyLost(30) ?? '', /not answered for 30 minutes/)
+  assert.match(rig.ledger.whyLost(30) ?? '', /taken nothing for 30 minutes/)
   const lease = await rig.lease()
   rig.ledger.stored(lease?.id ?? 0, keyOf(sample))
   assert.equal(rig.ledger.whyLost(30), null, 'it has answered')

@@ -221,3 +221,16 @@ test('claims: one who claims a batch holds no other any more, and its deaths sta
   assert.equal(claims.isSuspect('b000001'), true)
   assert.equal(claims.charge(by, witnessed), 'b000002')
 })
+
+test('claims: when the run is done, only what was halved stays known', (t) => {
+  const claims = openClaims(folder(t))
+  claims.claim('b000001', { by, rows: 8 })
+  claims.chargeAll({ witnessed: false })
+  for (let death = 0; death < 3; death++) {
+    claims.claim('b000002', { by, rows: 8 })
+    claims.charge(by, witnessed)
+  }
+  claims.settle()
+  assert.equal(claims.isSuspect('b000001'), false)
+  assert.deepEqual(claims.halved(), ['b000002'])
+})
