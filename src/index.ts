@@ -100,7 +100,13 @@ export type {
 
 export type { Compacted } from './manifest/compact.ts'
 export type { EntryRows, ManifestEntry } from './manifest/entry.ts'
-export { type Holder, isAlive, type LockIdentity, thisHolder } from './manifest/holder.ts'
+export {
+  type Holder,
+  isAlive,
+  type LockIdentity,
+  type ProcessMark,
+  thisHolder,
+} from './manifest/holder.ts'
 export { parseSampleKey, sampleKey } from './manifest/key.ts'
 export { acquireLock, type LockOptions, type LockWait, type ManifestLock } from './manifest/lock.ts'
 export { type Manifest, type ManifestOptions, openManifest } from './manifest/log.ts'

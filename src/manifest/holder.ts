@@ -13,6 +13,8 @@ const holderSchema = z.object({
   /** Changes when the machine starts anew; then its process numbers mean nothing. */
   bootId: z.string(),
   pid: z.int().positive(),
+  /** When it started, in the machine's own ticks; absent where the system does not tell. */
+  startTicks: z.number().optional(),
   /** Made anew for each start: two holders never share one. */
   nonce: z.string().min(1),
   /** The last beat, in milliseconds since the epoch by the holder's clock. */
@@ -30,17 +32,23 @@ export const thisHolder = (writer: string): LockIdentity => ({
   host: hostname(),
   bootId: bootId(),
   pid: process.pid,
+  startTicks: lookAt(process.pid)?.startTicks,
   nonce: randomUUID(),
 })
 
-/** Whether a process of this machine is there, ours or another user's, and not about to end. */
-export function isAlive(pid: number): boolean {
+/** A process of this machine, and which of those that bore its number. */
+export type ProcessMark = Pick<Holder, 'pid' | 'startTicks'>
+
+/** Whether it is there, ours or another user's, is the same one still, and not about to end. */
+export function isAlive({ pid, startTicks }: ProcessMark): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
     return hasCode(error, 'EPERM')
   }
-  return !isEnding(pid)
+  const found = lookAt(pid)
+  if (!found) return true
+  return !found.isEnding && (startTicks === undefined || startTicks === found.startTicks)
 }
 
 /** The kernel's PF_EXITING: what is left of the process runs no more of its program. */
@@ -48,17 +56,20 @@ const exitingFlag = 4
 
 /**
  * A process that was killed keeps its number until its memory is given back and its parent has
- * asked for its exit code, which in a container may be never. Known on Linux only.
+ * asked for its exit code, which in a container may be never; there, too, the same few numbers are
+ * given out at every start. Known on Linux only: elsewhere undefined.
  *
- * @source  proc_pid_stat(5): state and flags follow the name, which ends with the last `)`
+ * @source  proc_pid_stat(5): the fields follow the name, which ends with the last `)`
  */
-function isEnding(pid: number): boolean {
+function lookAt(pid: number): { readonly isEnding: boolean; startTicks: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const [state, , , , , , flags] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return state === 'Z' || state === 'X' || (Number(flags) & exitingFlag) !== 0
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const [state, flags, startTicks] = [fields[0], Number(fields[6]), Number(fields[19])]
+    const isEnding = state === 'Z' || state === 'X' || (flags & exitingFlag) !== 0
+    return { isEnding, startTicks }
   } catch {
-    return false
+    return undefined
   }
 }
 

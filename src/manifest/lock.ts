@@ -11,6 +11,7 @@ import {
   type Holder,
   type LockIdentity,
   lockKey,
+  type ProcessMark,
   parseHolder,
 } from './holder.ts'
 
@@ -22,7 +23,7 @@ export interface LockOptions {
   /** How often `renew` is called, and how often a waiting start looks. */
   readonly beatMs?: number
   /** Whether a process of this machine is there. */
-  readonly isAlive: (pid: number) => boolean
+  readonly isAlive: (holder: ProcessMark) => boolean
   /** Whether the store honours conditions, as a probe of it has shown. */
   readonly conditional: boolean
   /** Called where a start waits for another's beat, once a look. */
@@ -147,7 +148,7 @@ class Lock implements ManifestLock {
     const silentMs = Math.min(now - holder.at, now - lastModified)
     if (holder.host !== host || holder.bootId !== bootId) return silentMs >= this.#ttlMs
     // In a container that was started again, we ourselves may bear the dead one's number.
-    if (holder.pid === pid || !this.#options.isAlive(holder.pid)) return true
+    if (holder.pid === pid || !this.#options.isAlive(holder)) return true
     // Alive but silent: stuck, or another process that was given its number.
     if (silentMs >= this.#ttlMs) return false
     throw superseded(holder)

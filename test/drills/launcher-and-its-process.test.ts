@@ -24,7 +24,7 @@ async function assertFollows(run: Running): Promise<void> {
   const { signal, stderr } = await run.ended()
   assert.equal(signal, 'SIGKILL', stderr)
   // Its output has closed, so it runs no more, or is about to end.
-  const left = run.pids().filter(isAlive)
+  const left = run.pids().filter((pid) => isAlive({ pid }))
   assert.deepEqual(left, [], stderr)
 }
 

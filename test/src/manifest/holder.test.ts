@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { sleep } from '../../../src/clock.ts'
-import { isAlive } from '../../../src/manifest/holder.ts'
+import { isAlive, thisHolder } from '../../../src/manifest/holder.ts'
 
 /** A process that has been ended, below one that never asks how: its number stays taken. */
 async function unreaped(t: TestContext): Promise<number> {
@@ -29,7 +29,15 @@ async function until(is: () => boolean): Promise<void> {
 test('holder: a process that has ended and was not asked how is not alive', async (t) => {
   if (process.platform !== 'linux') return t.skip('needs Linux: not found')
   const pid = await unreaped(t)
-  await until(() => !isAlive(pid))
+  await until(() => !isAlive({ pid }))
   process.kill(pid, 0)
-  assert.equal(isAlive(pid), false)
+  assert.equal(isAlive({ pid }), false)
+})
+
+test('holder: another process that was given the number is not the one that held it', (t) => {
+  if (process.platform !== 'linux') return t.skip('needs Linux: not found')
+  const { pid, startTicks } = thisHolder('w')
+  assert.ok(startTicks !== undefined && startTicks > 0)
+  assert.equal(isAlive({ pid, startTicks }), true)
+  assert.equal(isAlive({ pid, startTicks: startTicks - 1 }), false)
 })

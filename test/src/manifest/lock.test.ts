@@ -26,7 +26,7 @@ function rig(alive: readonly number[] = [], store = new MemoryStore()) {
   const warnings: string[] = []
   const options: LockOptions = {
     clock,
-    isAlive: (pid) => alive.includes(pid),
+    isAlive: ({ pid }) => alive.includes(pid),
     conditional: true,
     onWait: (wait) => waits.push(wait),
     onWarn: (warning) => warnings.push(warning),
@@ -208,6 +208,6 @@ test('lock: this process is alive, and a start like no other', () => {
   const [a, b] = [thisHolder('w'), thisHolder('w')]
   assert.equal(a.pid, process.pid)
   assert.notEqual(a.nonce, b.nonce)
-  assert.equal(isAlive(process.pid), true)
-  assert.equal(isAlive(2 ** 22 + 1), false)
+  assert.equal(isAlive(a), true)
+  assert.equal(isAlive({ pid: 2 ** 22 + 1 }), false)
 })

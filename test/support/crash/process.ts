@@ -131,5 +131,5 @@ export function endAll(dir: string): void {
 }
 
 function killAll(pids: readonly number[]): void {
-  for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+  for (const pid of pids) if (isAlive({ pid })) process.kill(pid, 'SIGKILL')
 }
