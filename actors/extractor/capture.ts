@@ -1,4 +1,3 @@
-import { Failure } from '../../src/failure.ts'
 import type { StoredDType } from '../../src/models/hidden-states.ts'
 
 /**
@@ -14,15 +13,17 @@ export interface CaptureShape {
   readonly hidden: number
 }
 
-/** @throws Failure `corrupt`: the model's output is not what its graph promises */
-export function requireWhole(capture: Capture, shape: CaptureShape, layer: string): void {
+/** Which capture is not as large as the batch; null where all are. */
+export function sizeFault(
+  captures: readonly Capture[],
+  shape: CaptureShape,
+  names: readonly string[],
+): string | null {
   const want = shape.rows * shape.width * shape.hidden
-  if (capture.length === want) return
-  const found = capture.length
-  throw new Failure(
-    'corrupt',
-    `the model gave too few or too many values. layer=${layer}, want=${want}, found=${found}`,
-  )
+  const at = names.findIndex((_, i) => captures[i]?.length !== want)
+  if (at < 0) return null
+  const found = captures[at]?.length ?? 'nothing'
+  return `the model gave too few or too many values. layer=${names[at]}, want=${want}, found=${found}`
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Batch, BatchRow, QuarantinedSample, SampleRef } from '../../protoc
 import type { StoredDType } from '../../src/models/hidden-states.ts'
 import { probe } from '../../src/probe.ts'
 import { crc32OfParts, encodeSafetensors } from '../../src/safetensors/write.ts'
-import { type Capture, joinLayers, nonFinite, requireWhole } from './capture.ts'
+import { type Capture, type CaptureShape, joinLayers, nonFinite, sizeFault } from './capture.ts'
 import type { Extracted } from './machine.ts'
 
 /** A padded batch for the model: token ids [rows, width], row-major, padded on the right with 0. */
@@ -28,15 +28,46 @@ export interface ExtractTools {
 /** Files being written while the next rows are joined: few, beside a batch's states in memory. */
 const writesMax = 4
 
-/** A batch → hidden states of the target → one spooled file a wanted row. */
+/**
+ * A batch → hidden states of the target → one spooled file a wanted row. A result that is not as
+ * large as the batch may lack any row's values: then each row is computed alone, and only those that
+ * fail again are quarantined.
+ */
 export async function extract(batch: Batch, tools: ExtractTools): Promise<Extracted> {
   const input = padded(batch)
   const captures = await tools.forward(input)
   probe('extractor.computed')
   const shape = { rows: input.rows, width: input.width, hidden: tools.hidden }
-  captures.forEach((capture, i) => {
-    requireWhole(capture, shape, tools.captures[i])
-  })
+  const fault = sizeFault(captures, shape, tools.captures)
+  if (fault === null) return await spoolRows(batch, captures, shape, tools)
+  const [row, ...others] = batch.rows
+  if (others.length > 0) return await extractAlone(batch, tools)
+  const { hash, tokens } = row
+  const quarantined = row.wanted ? [{ hash, tokens, reason: fault }] : []
+  return { batch: batch.id, spooled: [], quarantined }
+}
+
+async function extractAlone(batch: Batch, tools: ExtractTools): Promise<Extracted> {
+  const spooled: SampleRef[] = []
+  const quarantined: QuarantinedSample[] = []
+  let offset = 0
+  for (const row of batch.rows) {
+    const tokenIds = batch.tokenIds.slice(offset, offset + row.tokens)
+    offset += row.tokens
+    if (!row.wanted) continue
+    const alone = await extract({ id: batch.id, rows: [row], tokenIds }, tools)
+    spooled.push(...alone.spooled)
+    quarantined.push(...alone.quarantined)
+  }
+  return { batch: batch.id, spooled, quarantined }
+}
+
+async function spoolRows(
+  batch: Batch,
+  captures: readonly Capture[],
+  shape: CaptureShape,
+  tools: ExtractTools,
+): Promise<Extracted> {
   const spooled: SampleRef[] = []
   const quarantined: QuarantinedSample[] = []
   const writing: Promise<void>[] = []

@@ -34,13 +34,15 @@ const batchOf = (
 })
 
 /** Tools that keep files in memory; `change` what the model gives. */
-function toolsOf(change: (given: Float32Array[]) => readonly Capture[] = (given) => given) {
+type Change = (given: Float32Array[], input: ModelInput) => readonly Capture[]
+
+function toolsOf(change: Change = (given) => given) {
   const files = new Map<string, { ref: SampleRef; bytes: Buffer }>()
   const inputs: ModelInput[] = []
   const tools: ExtractTools = {
     forward: async (input) => {
       inputs.push(input)
-      return change(modelOf(input))
+      return change(modelOf(input), input)
     },
     keep: async (ref, parts) => void files.set(ref.hash, { ref, bytes: Buffer.concat(parts) }),
     captures,
@@ -94,7 +96,7 @@ test('extract: computed twice, a batch gives the same bytes', async () => {
   assert.deepEqual([...first.files.values()], [...second.files.values()])
 })
 
-test('extract: a capture that is short is refused, and nothing of it stored (B13)', async () => {
+test('extract: a result that is short costs its own row, and is not stored (B13)', async () => {
   const shared = Array.from({ length: 64 }, (_, i) => i)
   const batch = batchOf([
     [...shared, 1],
@@ -106,17 +108,29 @@ test('extract: a capture that is short is refused, and nothing of it stored (B13
     spooled.map(({ tokens }) => tokens),
     [65, 65],
   )
-  // 64 tokens fewer, as a prefix that was taken from a cache would leave.
-  const short = toolsOf((given) =>
-    given.map((capture, layer) => (layer === 1 ? capture.subarray(0, -64 * hidden) : capture)),
+  // 64 tokens fewer in whatever holds the second row, as a prefix taken from a cache would leave.
+  const cut = (capture: Capture) => capture.subarray(0, -64 * hidden)
+  const short = toolsOf((given, input) =>
+    given.map((capture, layer) =>
+      layer === 1 && input.ids.at(-1) === 2n ? cut(capture) : capture,
+    ),
   )
-  await assert.rejects(extract(batch, short.tools), {
-    kind: 'corrupt',
-    message: /layer=layer_4, want=260, found=132/,
-  })
-  assert.equal(short.files.size, 0)
+  const result = await extract(batch, short.tools)
+  assert.deepEqual(
+    result.spooled.map(({ hash }) => hash),
+    [batch.rows[0].hash],
+  )
+  assert.equal(short.files.size, 1)
+  const [refused, ...others] = result.quarantined
+  assert.equal(others.length, 0)
+  assert.equal(refused.hash, batch.rows[1].hash)
+  assert.match(refused.reason, /layer=layer_4, want=130, found=2/)
+})
+
+test('extract: a result that is too large is refused like a short one', async () => {
   const long = toolsOf((given) => given.map((capture) => Float32Array.of(...capture, 0)))
-  await assert.rejects(extract(batch, long.tools), { kind: 'corrupt' })
+  const { quarantined, spooled } = await extract(batchOf([[1, 2]]), long.tools)
+  assert.deepEqual([quarantined.length, spooled.length, long.files.size], [1, 0, 0])
 })
 
 test('extract: a value that is not finite costs its row alone, and is counted (B14)', async () => {
