@@ -147,8 +147,14 @@ function codeOf(error: unknown): number {
     console.error(error)
     return exitCodes.bug
   }
-  process.stderr.write(`draftsmith: ${explain(error)}\n`)
-  if (error.remedy) process.stderr.write(`  ${error.remedy}\n`)
   // A store out of reach before anything began is refused too: giving up is for what was under way.
-  return error.kind === 'superseded' ? exitCodes.held : exitCodes.refused
+  const code = error.kind === 'superseded' ? exitCodes.held : exitCodes.refused
+  const reason = explain(error)
+  const remedy = error.remedy ?? null
+  process.stderr.write(`draftsmith: ${reason}\n`)
+  if (remedy) process.stderr.write(`  ${remedy}\n`)
+  if (process.argv.includes('--json')) {
+    process.stdout.write(`${JSON.stringify({ code, reason, remedy })}\n`)
+  }
+  return code
 }

@@ -11,6 +11,7 @@ import { openTarget, type Target } from '../src/models/target.ts'
 import { targetLayerIds } from '../src/models/target-layers.ts'
 import { makeFolderNow } from '../src/new-folder.ts'
 import type { RunIdentity, RunPlan } from '../src/run/identity.ts'
+import { requireDevice } from '../src/session/device.ts'
 import { freeBytes } from '../src/spool/spool.ts'
 import type { StorePlace } from '../src/store/patient.ts'
 
@@ -47,6 +48,7 @@ export async function prepare(config: Config): Promise<Prepared> {
   const { devices, limit, maxTokens, tokenBudget } = config.extract
   const outputBytesPerToken = bytesPerToken(config, { target, layers })
   await requireRoom(config, outputBytesPerToken)
+  for (const device of new Set(devices)) await requireDevice(device, config.work)
   return {
     config,
     place: { url: config.store, s3: config.s3 },

@@ -31,6 +31,7 @@ import { StoreAway } from './store-away.ts'
 const pollMs = 200
 const openingAttempts = 8
 const progressMs = 30_000
+const storeRemedy = 'See the store and its rights; then run again: the spool keeps what waits.'
 
 export interface RunResult {
   readonly code: number
@@ -248,7 +249,8 @@ export class RunProcess implements RootControl {
   #judge(reader: ReaderStatus, ledger: LedgerStatus): void {
     this.#speeds.note(reader, ledger, Date.now())
     if (ledger.gaveUp) {
-      this.#life.send({ type: 'gaveUp', failure: new Failure('unavailable', ledger.gaveUp) })
+      const failure = new Failure('unavailable', ledger.gaveUp, { remedy: storeRemedy })
+      this.#life.send({ type: 'gaveUp', failure })
     }
     const { outcome } = reader
     // Nothing was ever under way: the dataset is refused like one that the preflight refuses.

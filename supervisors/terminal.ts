@@ -58,14 +58,14 @@ export class Terminal {
     this.#drawn = 0
     const answer = await runLine(this.#root, line).catch((error: unknown) => {
       if (!isFailure(error)) throw error
-      return `${explain(error)} ${error.remedy ?? ''}`
+      return `${explain(error)}. ${error.remedy ?? ''}`
     })
     if (answer) this.#write(`${answer}\n`)
     this.#draw()
   }
 
   #draw(): void {
-    const columns = (process.stderr.columns ?? 80) - 1
+    const columns = (process.stderr.columns || 80) - 1
     const lines = progressLines(this.#root.status(), columns)
     this.#write(`${this.#erased()}${this.#log.read()}${lines.join('\n')}\n`)
     this.#drawn = lines.length

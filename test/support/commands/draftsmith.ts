@@ -59,13 +59,16 @@ export function assertReadable({ stdout, stderr }: Ended): void {
   }
 }
 
-/** It ended with this code, said nothing on stdout, and all of this on stderr. */
+/**
+ * It ended with this code and said all of this on stderr; on stdout nothing, or with --json one
+ * document that says the same.
+ */
 export function assertRefused(
   ended: Ended,
   { code = 2, says }: { readonly code?: number; readonly says: readonly RegExp[] },
 ): void {
   assert.equal(ended.code, code, ended.stderr)
-  assert.equal(ended.stdout, '')
+  if (ended.stdout !== '') assert.equal(JSON.parse(ended.stdout).code, code)
   for (const pattern of says) assert.match(ended.stderr, pattern)
   assertReadable(ended)
 }

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { draftsmith } from '../../support/commands/draftsmith.ts'
+import { type Job, layOutJob } from '../../support/crash/job.ts'
+import { start } from '../../support/crash/process.ts'
+import { startS3 } from '../../support/crash/s3-process.ts'
+import { ask, statusWhen } from '../../support/crash/socket.ts'
+
+/** Promise 7 of the design, where the other tests of commands do not meet it. */
+
+const isUnderWay = ({ ledger }: { ledger: { stored: { samples: number } } | null }) =>
+  (ledger?.stored.samples ?? 0) > 0
+
+function change(job: Job, changed: (config: Record<string, object>) => object): void {
+  const config = JSON.parse(readFileSync(job.config, 'utf8'))
+  writeFileSync(job.config, JSON.stringify({ ...config, ...changed(config) }))
+}
+
+test('exit codes: stopped on request it is 5, interrupted 130; the next run ends with 0', async (t) => {
+  const job = await layOutJob(t)
+  const asked = start(t, ['run', job.config, '--json'], job)
+  await statusWhen(asked, job, isUnderWay)
+  assert.match(await ask(job, 'stop'), /Stopping/)
+  const stopped = await asked.ended()
+  assert.equal(stopped.code, 5, stopped.stderr)
+  assert.equal(JSON.parse(stopped.stdout).code, 5)
+
+  const interrupted = start(t, ['run', job.config], job)
+  await statusWhen(interrupted, job, isUnderWay)
+  interrupted.signal('SIGINT')
+  const left = await interrupted.ended()
+  assert.equal(left.code, 130, left.stderr)
+
+  const last = await start(t, ['run', job.config], job).ended()
+  assert.equal(last.code, 0, last.stderr)
+})
+
+test('exit codes: a store away past its deadline is 4, with a remedy; later it goes on', async (t) => {
+  const s3 = await startS3(t)
+  const job = await layOutJob(t, { s3 })
+  change(job, ({ upload }) => ({ upload: { ...upload, attempts: 2, deadlineMinutes: 0.05 } }))
+  const run = start(t, ['run', job.config, '--json'], job)
+  await statusWhen(run, job, isUnderWay)
+  await s3.setFaults([{ times: 1_000_000, kind: 'error', status: 503, code: 'SlowDown' }])
+  const { code, stdout, stderr } = await run.ended()
+  assert.equal(code, 4, stderr)
+  const said = JSON.parse(stdout)
+  assert.equal(said.code, 4)
+  assert.match(said.reason, /for 0\.05 minutes/)
+  assert.match(said.remedy, /run again/)
+  await s3.setFaults([])
+  const later = await start(t, ['run', job.config], job).ended()
+  assert.equal(later.code, 0, later.stderr)
+})
+
+test('exit codes: a device that is not there is refused before anything is stored', async (t) => {
+  const job = await layOutJob(t)
+  change(job, ({ extract }) => ({ extract: { ...extract, devices: ['cuda:0'] } }))
+  const ended = await draftsmith(['run', job.config, '--json'], { dir: job.dir })
+  assert.equal(ended.code, 2, ended.stderr)
+  assert.match(JSON.parse(ended.stdout).remedy, /install:cuda|cpu/)
+  const keys: string[] = []
+  for await (const { key } of (await job.openStore()).list('')) keys.push(key)
+  assert.deepEqual(keys, [])
+})
