@@ -17,11 +17,8 @@ const resumeArgs = (job: Job): readonly string[] => [
   ...job.storeArgs,
 ]
 
-for (const [kind, times] of [
-  ['file', 5],
-  ['s3', 10],
-] as const) {
-  test(`${kind}: ${times + 1} machines lost, the next goes on from the store alone`, async (t) => {
+for (const kind of ['file', 's3'] as const) {
+  test(`${kind}: eleven machines lost, the next goes on from the store alone`, async (t) => {
     const wanted = await undisturbed(t)
     const job = await layOutJob(t, kind === 's3' ? { s3: await startS3(t) } : {})
     const crash = { at: 'ledger.stored', hit: 30, end: 'all' } as const
@@ -32,11 +29,12 @@ for (const [kind, times] of [
     renameSync(job.dataset, join(job.dir, 'gone'))
     renameSync(job.target, join(job.dir, 'moved-target'))
 
-    await killAgainAndAgain(t, {
-      times,
+    const met = await killAgainAndAgain(t, {
+      times: 10,
       next: () => onNewMachine(job),
       start: (machine, next) => start(t, resumeArgs(machine), { ...machine, crash: next }),
     })
+    for (const [window, times] of Object.entries(met)) assert.ok(times > 0, `not met: ${window}`)
     const last = onNewMachine(job)
     const { code, stderr } = await start(t, resumeArgs(last), last).ended()
     assert.equal(code, 0, stderr)
