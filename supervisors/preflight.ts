@@ -129,7 +129,7 @@ export function requireFolder(work: string): void {
     makeFolderNow(work)
     accessSync(work, constants.W_OK)
   } catch (cause) {
-    throw new Failure('invalid', `the work folder cannot be used. path=${work}`, {
+    throw new Failure('invalid', `the work folder cannot be used. path=${work}, stored=0`, {
       cause,
       remedy: 'Set work to a folder that can be made and written; see that no file has its name.',
     })

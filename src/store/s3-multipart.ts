@@ -1,6 +1,9 @@
 /**
  * An upload in parts to S3. Parts go with Content-MD5 whatever the store's checksums are: a part's
  * x-amz-checksum header must have been announced when the upload began, and every store knows MD5.
+ *
+ * Not by @aws-sdk/lib-storage: its Upload opens several requests of its own, while here each is one
+ * under a permit, retried by the store's wrapper, and its parts are all of one size.
  */
 import {
   AbortMultipartUploadCommand,
