@@ -21,8 +21,14 @@ export const logTarget = (work: string): LogTarget => ({
   stderr: process.stderr.isTTY ? 'none' : 'json',
 })
 
-/** Keeps the lines of the start before, once; so two starts bound what the disk holds. */
-export function keepPreviousLog(work: string): void {
+/** Starts whose lines are kept beside those of the present one. */
+const keptStarts = 9
+
+/** Makes room for a start's own lines; the oldest go, so that the disk holds only so many. */
+export function keepPreviousLogs(work: string): void {
   const file = logFile(work)
-  if (existsSync(file)) renameSync(file, file.replace(/\.jsonl$/, '.1.jsonl'))
+  const aged = (age: number) => (age === 0 ? file : file.replace(/\.jsonl$/, `.${age}.jsonl`))
+  for (let age = keptStarts - 1; age >= 0; age--) {
+    if (existsSync(aged(age))) renameSync(aged(age), aged(age + 1))
+  }
 }

@@ -2,7 +2,7 @@ import { count, eta, perSecond } from '../actors/console/text.ts'
 import type { RunStatus } from '../protocol/console.ts'
 import { formatBytes } from '../src/config/sizes.ts'
 
-/** The lines that show how far a run is; pure, for a terminal of so many columns. */
+/** How far a run is, for people; pure. */
 
 const barColumns = 24
 
@@ -40,3 +40,17 @@ function bar(done: number, all: number): string {
 
 const cut = (line: string, columns: number): string =>
   line.length <= columns ? line : `${line.slice(0, Math.max(0, columns - 1))}…`
+
+/** The same for a line of the log. */
+export function progressFacts({ state, reader, ledger, speed }: RunStatus) {
+  return {
+    state,
+    rows: reader?.rows,
+    rowsDone: reader?.rowsDone,
+    committed: ledger?.committed,
+    spooled: ledger?.spool.files,
+    samplesPerSecond: Math.round(speed.extracted.samplesPerSecond),
+    tokensPerSecond: Math.round(speed.extracted.tokensPerSecond),
+    etaSeconds: speed.etaSeconds && Math.round(speed.etaSeconds),
+  }
+}

@@ -18,6 +18,7 @@ import { keepLock } from './lock-beat.ts'
 import { logTarget } from './log-target.ts'
 import { openRun, publishRun } from './opening.ts'
 import { noUsableRow, type Prepared, prepare } from './preflight.ts'
+import { progressFacts } from './progress.ts'
 import { root } from './root.ts'
 import { RunClaims } from './run-claims.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
@@ -30,7 +31,9 @@ import { StoreAway } from './store-away.ts'
 
 const pollMs = 200
 const openingAttempts = 8
+/** For those who watch no terminal. */
 const progressMs = 30_000
+const pausedOrRunning = { active: 'running', paused: 'paused' }
 const storeRemedy = 'See the store and its rights; then run again: the spool keeps what waits.'
 
 export interface RunResult {
@@ -49,6 +52,7 @@ interface Planted {
 
 export class RunProcess implements RootControl {
   readonly #config: Config
+  readonly #lastWords: () => void
   readonly #log: Log
   readonly #life = createActor(runMachine).start()
   readonly #storeAway: StoreAway
@@ -64,8 +68,10 @@ export class RunProcess implements RootControl {
   #isPolling = false
   #storageGaveUp = false
 
-  constructor(config: Config) {
+  /** @param lastWords  called before the process ends itself by SIGKILL */
+  constructor(config: Config, { lastWords }: { readonly lastWords: () => void }) {
     this.#config = config
+    this.#lastWords = lastWords
     this.#storeAway = new StoreAway(systemClock, config.upload)
     this.#log = openLog({ ...logTarget(config.work), actor: 'supervisor' })
     this.#claims = new RunClaims(config.work, this.#log)
@@ -78,16 +84,18 @@ export class RunProcess implements RootControl {
   status(): RunStatus {
     const { store, work } = this.#config
     const { value } = this.#life.getSnapshot()
+    const state = typeof value === 'string' ? value : pausedOrRunning[value.running]
+    const speed = this.#speeds.read()
     return {
       run: this.#runId,
-      state: typeof value === 'string' ? value : value.running === 'paused' ? 'paused' : 'running',
+      state,
       pid: process.pid,
       store,
       work,
       startedAt: this.#startedAt.toISOString(),
       reader: this.#reader,
       ledger: this.#ledger,
-      speed: this.#speeds.read(),
+      speed: state === 'paused' ? { ...speed, etaSeconds: null } : speed,
       actors: this.#planted?.tree.status() ?? null,
     }
   }
@@ -116,6 +124,19 @@ export class RunProcess implements RootControl {
     this.#log.warn({ signal, urgency }, 'told to end')
     this.#life.send({ type: 'stop', code: exitCodeOf(signal) })
     if (urgency === 'hurry') void this.#planted?.tree.stop({ hurry: true })
+  }
+
+  /** The third signal: at once, whatever is under way, and not to be started again. */
+  async leave(signal: EndSignal): Promise<void> {
+    this.#log.warn({ signal }, 'leaving at once; the next run goes on')
+    await tellLauncher({ exit: exitCodeOf(signal) })
+    this.#die()
+  }
+
+  /** Not by an orderly exit, which ends threads inside native code: the launcher starts anew. */
+  dieOfBug(error: unknown): void {
+    this.#log.fatal({ err: error }, 'the supervisor dies of a bug')
+    this.#die()
   }
 
   /**
@@ -190,6 +211,11 @@ export class RunProcess implements RootControl {
     // What is spooled waits there; nobody is to start again what was told to stop.
     const isStopping = value === 'draining' && context.code > exitCodes.incomplete
     if (isStopping) await tellLauncher({ exit: context.code })
+    this.#die()
+  }
+
+  #die(): void {
+    this.#lastWords()
     process.kill(process.pid, 'SIGKILL')
   }
 
@@ -202,7 +228,9 @@ export class RunProcess implements RootControl {
       if (!isFailure(error)) throw error
     })
     const timer = setInterval(() => void this.#poll(planted), pollMs)
-    const progress = setInterval(() => this.#tellProgress(), progressMs)
+    const progress = setInterval(() => {
+      this.#log.info(progressFacts(this.status()), 'progress')
+    }, progressMs)
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
     // A store that is lost takes nothing more: the spool keeps what waits for it.
     const lost = this.#ledger?.gaveUp != null || this.#storeAway.isAway || this.#storageGaveUp
@@ -235,17 +263,6 @@ export class RunProcess implements RootControl {
     return { ...ledger, spooled: this.#spooled.all, stored: this.#stored.all }
   }
 
-  /** For those who watch no terminal; the bars show the same. */
-  #tellProgress(): void {
-    const { reader, ledger, state } = this.status()
-    if (!reader || !ledger) return
-    const { extracted, etaSeconds } = this.#speeds.read()
-    const { rows, rowsDone } = reader
-    const { committed, spool } = ledger
-    const done = { state, rows, rowsDone, committed, spooled: spool.files }
-    this.#log.info({ ...done, ...extracted, etaSeconds }, 'progress')
-  }
-
   #judge(reader: ReaderStatus, ledger: LedgerStatus): void {
     this.#speeds.note(reader, ledger, Date.now())
     if (ledger.gaveUp) {
@@ -264,6 +281,10 @@ export class RunProcess implements RootControl {
 
   #happened(event: TreeEvent): void {
     if (event.kind === 'started' && event.child === 'reader') void this.#tellPaused()
+    // It still answers: what it committed last is in the summary.
+    if (event.kind === 'drained' && event.child === 'ledger' && this.#planted) {
+      void this.#poll(this.#planted)
+    }
     if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
     const failure = this.#storeAway.note(event)
     if (failure) this.#life.send({ type: 'gaveUp', failure })

@@ -2,7 +2,7 @@ import { runLine } from '../actors/console/command.ts'
 import type { Config } from '../src/config/schema.ts'
 import { refuseTelemetry } from '../src/session/telemetry.ts'
 import { dieWithLauncher } from './launcher.ts'
-import { keepPreviousLog, logFile } from './log-target.ts'
+import { keepPreviousLogs, logFile } from './log-target.ts'
 import { requireFolder } from './preflight.ts'
 import { RunProcess, type RunResult } from './run.ts'
 import { onEndSignals } from './signals.ts'
@@ -25,30 +25,23 @@ export async function supervised(config: Config, warnings: readonly string[]): P
     if (line === 'status') return { status: run.status(), text: await runLine(run, line) }
     return { text: await runLine(run, line) }
   })
-  keepPreviousLog(config.work)
-  const begun = new RunProcess(config)
+  keepPreviousLogs(config.work)
+  let terminal: Terminal | undefined
+  // A terminal is given back as it was found, with the last lines on it, however the process ends.
+  const begun = new RunProcess(config, { lastWords: () => terminal?.close() })
   run = begun
   for (const warning of warnings) begun.log.warn(warning)
-  dieOfBugs(begun)
+  process.on('uncaughtException', (error) => begun.dieOfBug(error))
+  process.on('unhandledRejection', (error) => begun.dieOfBug(error))
   onEndSignals((signal, urgency) => {
-    if (urgency === 'leave') process.kill(process.pid, 'SIGKILL')
+    if (urgency === 'leave') void begun.leave(signal)
     else begun.signalled(signal, urgency)
   })
-  const terminal = process.stderr.isTTY ? new Terminal(begun, logFile(config.work)) : undefined
+  if (process.stderr.isTTY) terminal = new Terminal(begun, logFile(config.work))
   try {
     return await begun.run()
   } finally {
     terminal?.close()
     workplace.release()
   }
-}
-
-/** Not by an orderly exit, which ends threads inside native code: the launcher starts anew. */
-function dieOfBugs({ log }: RunProcess): void {
-  const die = (error: unknown) => {
-    log.fatal({ err: error }, 'the supervisor dies of a bug')
-    process.kill(process.pid, 'SIGKILL')
-  }
-  process.on('uncaughtException', die)
-  process.on('unhandledRejection', die)
 }

@@ -18,7 +18,8 @@ const readBytes = 64 * 1024
 export class Terminal {
   readonly #root: RootControl
   readonly #log: LogTail
-  readonly #prompt: Interface | undefined
+  #prompt: Interface | undefined
+  #state: 'open' | 'closed' = 'open'
   readonly #timer: NodeJS.Timeout
   /** Bars on the screen, above where the cursor is. */
   #drawn = 0
@@ -33,6 +34,8 @@ export class Terminal {
 
   /** The last lines, and a clear screen below them. */
   close(): void {
+    if (this.#state === 'closed') return
+    this.#state = 'closed'
     clearInterval(this.#timer)
     this.#write(`${this.#erased()}${this.#log.read()}`)
     this.#drawn = 0
@@ -45,12 +48,31 @@ export class Terminal {
       input: process.stdin,
       output: process.stderr,
       prompt: 'draftsmith> ',
-      completer: (line: string) => [completions(this.#root, line), line],
+      completer: (line: string) => [this.#completed(line), line],
     })
     prompt.on('line', (line) => void this.#answer(line))
     // Ctrl-C on the prompt is the signal it is everywhere else.
     prompt.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+    // Ctrl-D ends readline's interface, not the run.
+    prompt.on('close', () => {
+      if (this.#state === 'open') this.#prompt = this.#openPrompt()
+    })
     return prompt
+  }
+
+  /** Readline would print the choices where the bars are drawn over them. */
+  #completed(line: string): string[] {
+    const choices = completions(this.#root, line)
+    if (choices.length <= 1) return choices
+    this.#say(choices.join('   '))
+    return []
+  }
+
+  /** Above the bars, like a line of the log. */
+  #say(text: string): void {
+    this.#write(`${this.#erased()}${text}\n`)
+    this.#drawn = 0
+    this.#draw()
   }
 
   async #answer(line: string): Promise<void> {

@@ -23,7 +23,8 @@ export function sizeFault(
   const at = names.findIndex((_, i) => captures[i]?.length !== want)
   if (at < 0) return null
   const found = captures[at]?.length ?? 'nothing'
-  return `the model gave too few or too many values. layer=${names[at]}, want=${want}, found=${found}`
+  const facts = `layer=${names[at]}, want=${want}, found=${found}`
+  return `the model gave too few or too many values. ${facts}`
 }
 
 /**

@@ -30,8 +30,8 @@ const writesMax = 4
 
 /**
  * A batch → hidden states of the target → one spooled file a wanted row. A result that is not as
- * large as the batch may lack any row's values: then each row is computed alone, and only those that
- * fail again are quarantined.
+ * large as the batch may lack any row's values: then each row is computed alone, and only those
+ * that fail again are quarantined.
  */
 export async function extract(batch: Batch, tools: ExtractTools): Promise<Extracted> {
   const input = padded(batch)

@@ -35,8 +35,8 @@ export async function demo(options: {
       : 'The hidden states are extracted.',
     `They lie in ${join(here, 'store')}; the configuration that made them is ${configured}.`,
     'Try next:',
-    `  node dist/supervisors/main.js check ${configured}`,
-    `  node dist/supervisors/main.js verify ${config.store}`,
+    `  ${command()} check ${configured}`,
+    `  ${command()} verify ${config.store}`,
     `  rm -r ${join(here, 'store')}, start again and press Ctrl-C: it goes on where it was`,
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
@@ -62,4 +62,10 @@ async function layOut(work: string): Promise<string> {
     await writeFile(path, stringify(config))
   }
   return path
+}
+
+/** How this program was called: from a checkout, or as an installed package. */
+function command(): string {
+  const main = process.argv[1]
+  return main.includes('node_modules') ? 'npx draftsmith' : `node ${relative(process.cwd(), main)}`
 }

@@ -17,7 +17,7 @@ function change(job: Job, changed: (config: Record<string, object>) => object): 
   writeFileSync(job.config, JSON.stringify({ ...config, ...changed(config) }))
 }
 
-test('exit codes: stopped on request it is 5, interrupted 130; the next run ends with 0', async (t) => {
+test('exit codes: stopped on request 5, interrupted 130, the next run 0', async (t) => {
   const job = await layOutJob(t)
   const asked = start(t, ['run', job.config, '--json'], job)
   await statusWhen(asked, job, isUnderWay)
@@ -36,7 +36,7 @@ test('exit codes: stopped on request it is 5, interrupted 130; the next run ends
   assert.equal(last.code, 0, last.stderr)
 })
 
-test('exit codes: a store away past its deadline is 4, with a remedy; later it goes on', async (t) => {
+test('exit codes: a store away past its deadline is 4; later it goes on', async (t) => {
   const s3 = await startS3(t)
   const job = await layOutJob(t, { s3 })
   change(job, ({ upload }) => ({ upload: { ...upload, attempts: 2, deadlineMinutes: 0.05 } }))
@@ -54,7 +54,7 @@ test('exit codes: a store away past its deadline is 4, with a remedy; later it g
   assert.equal(later.code, 0, later.stderr)
 })
 
-test('exit codes: a device that is not there is refused before anything is stored', async (t) => {
+test('exit codes: a device that is not there is refused, nothing stored', async (t) => {
   const job = await layOutJob(t)
   change(job, ({ extract }) => ({ extract: { ...extract, devices: ['cuda:0'] } }))
   const ended = await draftsmith(['run', job.config, '--json'], { dir: job.dir })
