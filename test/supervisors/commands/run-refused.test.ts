@@ -161,12 +161,12 @@ test('run: a work folder or store that cannot be made is named; a file there sta
     {
       name: 'work-is-a-file',
       settings: { work: taken },
-      says: [/work folder cannot be used. path=.*taken: EEXIST/, folderRemedy],
+      says: [/work folder cannot be used. path=.*taken, stored=0: EEXIST/, folderRemedy],
     },
     {
       name: 'work-below-a-file',
       settings: { work: join(taken, 'below') },
-      says: [/work folder cannot be used. path=.*taken\/below: ENOTDIR/, folderRemedy],
+      says: [/work folder cannot be used. path=.*taken\/below, stored=0: ENOTDIR/, folderRemedy],
     },
     {
       name: 'store-in-the-url-of-another-kind',
