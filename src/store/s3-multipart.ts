@@ -14,18 +14,9 @@ import {
 } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
 import { readBody } from './body.ts'
-import type { Answer, S3Connection } from './s3-connection.ts'
+import { type S3Bucket, there } from './s3-bucket.ts'
 import { acknowledged, guardOf } from './s3-headers.ts'
 import type { Acknowledgement, Body, MultipartUpload, PartRef, PutOptions } from './store.ts'
-
-/** A store's place: a bucket and the start of all its keys. */
-export interface S3Bucket {
-  readonly connection: S3Connection
-  readonly bucket: string
-  /** Empty, or ends with a slash. */
-  readonly root: string
-  readonly url: string
-}
 
 export async function startS3Multipart(at: S3Bucket, key: string): Promise<MultipartUpload> {
   const { connection, bucket, root, url } = at
@@ -139,12 +130,4 @@ class S3Multipart implements MultipartUpload {
       }
     })
   }
-}
-
-/** The answer of a request that names no object which might be absent. */
-export function there<T>(answer: Answer<T>, what: string): T {
-  if (answer.kind === 'done') return answer.value
-  throw new Failure('invalid', `store knows no such bucket. store=${what}`, {
-    remedy: 'Create the bucket, or correct store.',
-  })
 }

@@ -11,9 +11,10 @@ import {
 import { readBody } from './body.ts'
 import { checkKey, checkPrefix } from './keys.ts'
 import { allPages } from './pages.ts'
+import { type S3Bucket, there } from './s3-bucket.ts'
 import { type Credentials, S3Connection, type S3Options } from './s3-connection.ts'
 import { acknowledged, guardOf } from './s3-headers.ts'
-import { openS3Multiparts, type S3Bucket, startS3Multipart, there } from './s3-multipart.ts'
+import { openS3Multiparts, startS3Multipart } from './s3-multipart.ts'
 import type {
   Acknowledgement,
   Body,
@@ -47,6 +48,7 @@ export class S3Store implements ObjectStore {
       bucket: place.bucket,
       root: place.prefix && `${place.prefix}/`,
       url: this.url,
+      checksums: this.#checksums,
     }
   }
 

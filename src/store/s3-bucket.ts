@@ -1,0 +1,21 @@
+import { Failure } from '../failure.ts'
+import type { Answer, S3Connection } from './s3-connection.ts'
+
+/** A store's place: a bucket and the start of all its keys. */
+export interface S3Bucket {
+  readonly connection: S3Connection
+  readonly bucket: string
+  /** Empty, or ends with a slash. */
+  readonly root: string
+  readonly url: string
+  /** False: no x-amz-checksum header is sent. */
+  readonly checksums: boolean
+}
+
+/** The answer of a request that names no object which might be absent. */
+export function there<T>(answer: Answer<T>, what: string): T {
+  if (answer.kind === 'done') return answer.value
+  throw new Failure('invalid', `store knows no such bucket. store=${what}`, {
+    remedy: 'Create the bucket, or correct store.',
+  })
+}
