@@ -1,6 +1,8 @@
 /** Checksums and tags as S3's headers write them. */
 import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { crc32 } from 'node:zlib'
+import type { WirePut } from './s3-wire.ts'
 import type { Acknowledgement } from './store.ts'
 
 /** CRC-32 as its four bytes, big-endian, in base64. */
@@ -28,10 +30,33 @@ export function guardOf(
   return { ContentMD5: createHash('md5').update(bytes).digest('base64') }
 }
 
-export function acknowledged(answer: {
+/** A put's guard and condition as the SDK names them → as headers. */
+export function wireHeaders(
+  guard: ReturnType<typeof guardOf>,
+  condition: { readonly IfNoneMatch?: '*'; readonly IfMatch?: string } = {},
+): WirePut['headers'] {
+  const { IfNoneMatch, IfMatch } = condition
+  return {
+    ...('ChecksumCRC32' in guard
+      ? { 'x-amz-checksum-crc32': guard.ChecksumCRC32 }
+      : { 'content-md5': guard.ContentMD5 }),
+    ...(IfNoneMatch !== undefined && { 'if-none-match': IfNoneMatch }),
+    ...(IfMatch !== undefined && { 'if-match': IfMatch }),
+  }
+}
+
+/** What an answer says of the object, as the SDK names it. */
+export interface Tags {
   readonly ETag?: string | undefined
   readonly ChecksumCRC32?: string | undefined
-}): Acknowledgement {
+}
+
+export function tagsIn(headers: IncomingHttpHeaders): Tags {
+  const crc = headers['x-amz-checksum-crc32']
+  return { ETag: headers.etag, ChecksumCRC32: typeof crc === 'string' ? crc : undefined }
+}
+
+export function acknowledged(answer: Tags): Acknowledgement {
   const etag = answer.ETag?.replaceAll('"', '')
   const crc = crcFromHeader(answer.ChecksumCRC32)
   return { ...(etag !== undefined && { etag }), ...(crc !== undefined && { crc32: crc }) }

@@ -6,15 +6,14 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
-  PutObjectCommand,
 } from '@aws-sdk/client-s3'
-import { readBody } from './body.ts'
 import { checkKey, checkPrefix } from './keys.ts'
 import { allPages } from './pages.ts'
 import { type S3Bucket, there } from './s3-bucket.ts'
 import { type Credentials, S3Connection, type S3Options } from './s3-connection.ts'
-import { acknowledged, guardOf } from './s3-headers.ts'
+import { acknowledged } from './s3-headers.ts'
 import { openS3Multiparts, startS3Multipart } from './s3-multipart.ts'
+import { type Condition, putS3 } from './s3-put.ts'
 import type {
   Acknowledgement,
   Body,
@@ -30,8 +29,6 @@ export interface S3Place {
   /** Without slashes at its ends; empty for the whole bucket. */
   readonly prefix: string
 }
-
-type Condition = { readonly IfNoneMatch: '*' } | { readonly IfMatch: string }
 
 export class S3Store implements ObjectStore {
   readonly url: string
@@ -161,26 +158,9 @@ export class S3Store implements ObjectStore {
     this.#at.connection.close()
   }
 
-  async #put(key: string, body: Body, options: PutOptions, condition?: Condition) {
-    const { connection } = this.#at
-    const object = this.#object(key)
-    const bytes = await readBody(body, options.crc32)
-    const command = new PutObjectCommand({
-      ...object,
-      ...condition,
-      Body: bytes,
-      ContentLength: bytes.byteLength,
-      ...guardOf(bytes, { by: this.#checksums ? 'crc32' : 'md5', crc32: options.crc32 }),
-    })
-    const attempt = {
-      doing: 'put',
-      what: `${this.url}/${key}`,
-      bytes: bytes.byteLength,
-      signal: options.signal,
-    }
-    return connection.attempt(attempt, ({ signal }) =>
-      connection.client.send(command, { abortSignal: signal }),
-    )
+  #put(key: string, body: Body, options: PutOptions, condition?: Condition) {
+    checkKey(key)
+    return putS3(this.#at, { key, body, options, ...(condition && { condition }) })
   }
 
   #object(key: string) {

@@ -1,0 +1,164 @@
+/** One exchange with servers that behave in every way but the right one, on real sockets. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { createServer, type Server, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { type ExchangeLimits, exchange } from '../../../src/store/s3-exchange.ts'
+
+const text = (value: string): Buffer => Buffer.from(value)
+const never = new AbortController().signal
+
+interface Rig {
+  readonly put: (body: Uint8Array, limits?: Partial<ExchangeLimits>) => ReturnType<typeof exchange>
+  readonly agent: Agent
+}
+
+/** A server that treats each connection as `serve` says, and a client of it. */
+async function against(
+  t: TestContext,
+  serve: (socket: Socket) => void,
+  { secure = false } = {},
+): Promise<Rig> {
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    serve(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address)
+  const { port } = address
+  const agent = secure ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true })
+  t.after(() => {
+    agent.destroy()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const put: Rig['put'] = (body, limits) => {
+    const to = { secure, hostname: '127.0.0.1', port }
+    const headers = { host: `127.0.0.1:${port}`, 'content-length': String(body.byteLength) }
+    const standard = { agent, connectMs: 30_000, idleMs: 30_000, signal: never }
+    const outgoing = { to, method: 'PUT', path: '/b/k', headers, body }
+    return exchange(outgoing, { ...standard, ...limits })
+  }
+  return { put, agent }
+}
+
+/** Answers each request, once its body of `bytes` is there. */
+function answering(bytes: number, answer: string): (socket: Socket) => void {
+  return (socket) => {
+    let got = 0
+    socket.on('data', (chunk) => {
+      const head = chunk.indexOf('\r\n\r\n')
+      got += head < 0 ? chunk.length : chunk.length - head - 4
+      if (got < bytes) return
+      got = 0
+      socket.write(answer)
+    })
+  }
+}
+
+const ok = 'HTTP/1.1 200 OK\r\nETag: "e"\r\nContent-Length: 2\r\n\r\nhi'
+
+test('s3 exchange: it settles when the socket is free for the next, which takes it', async (t) => {
+  const opened: Socket[] = []
+  const serve = answering(4, ok)
+  const { put, agent } = await against(t, (socket) => {
+    opened.push(socket)
+    serve(socket)
+  })
+  for (let i = 0; i < 3; i++) {
+    const { status, headers, body } = await put(text('body'))
+    assert.deepEqual([status, headers.etag, body], [200, '"e"', 'hi'])
+    assert.equal(Object.keys(agent.sockets).length, 0)
+    // The agent has it back in the turn in which the request is told closed.
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(Object.values(agent.freeSockets).flat().length, 1)
+  }
+  assert.equal(opened.length, 1)
+})
+
+test('s3 exchange: after an early error the body is not sent on', async (t) => {
+  const refusal = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 5\r\n\r\nno, I'
+  let got = 0
+  let closed: Promise<unknown> | undefined
+  const { put, agent } = await against(t, (socket) => {
+    closed = once(socket, 'close')
+    socket.once('data', (chunk) => {
+      got += chunk.length
+      socket.pause().write(refusal)
+      socket.on('data', (more) => {
+        got += more.length
+      })
+      setImmediate(() => socket.resume())
+    })
+  })
+  const body = Buffer.alloc(64 << 20)
+  const { status, body: said } = await put(body)
+  assert.deepEqual([status, said], [403, 'no, I'])
+  assert.equal(Object.values(agent.freeSockets).flat().length, 0)
+  await closed
+  assert.ok(got < body.length, `${got} bytes were sent on`)
+})
+
+test('s3 exchange: a server that reads no more is given up as stalled', async (t) => {
+  const { put } = await against(t, (socket) => socket.pause())
+  await assert.rejects(put(Buffer.alloc(64 << 20), { idleMs: 200 }), {
+    name: 'TimeoutError',
+    message: /a stall/,
+  })
+})
+
+test('s3 exchange: one that takes the connection and speaks no TLS is given up', async (t) => {
+  const { put } = await against(t, () => undefined, { secure: true })
+  await assert.rejects(put(text('x'), { connectMs: 200 }), {
+    name: 'TimeoutError',
+    message: /connecting/,
+  })
+})
+
+test('s3 exchange: answers that drip are cut by the deadline for the whole', async (t) => {
+  const { put } = await against(t, (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n')
+    const drip = setInterval(() => socket.write('.'), 5)
+    socket.on('close', () => clearInterval(drip))
+  })
+  await assert.rejects(put(text('x'), { signal: AbortSignal.timeout(300) }), {
+    name: 'TimeoutError',
+    message: /the whole/,
+  })
+})
+
+test('s3 exchange: given up before it began, nothing is sent', async (t) => {
+  let heard = 0
+  const { put } = await against(t, (socket) => socket.on('data', () => heard++))
+  await assert.rejects(put(text('x'), { signal: AbortSignal.abort() }), { name: 'TimeoutError' })
+  assert.equal(heard, 0)
+})
+
+test('s3 exchange: a kept-alive connection that closed meanwhile fails by its code', async (t) => {
+  const serve = answering(4, ok)
+  const sockets: Socket[] = []
+  const { put } = await against(t, (socket) => {
+    sockets.push(socket)
+    serve(socket)
+  })
+  await put(text('body'))
+  sockets[0]?.removeAllListeners('data').once('data', () => sockets[0]?.resetAndDestroy())
+  await assert.rejects(put(text('body')), { code: 'ECONNRESET' })
+  assert.equal((await put(text('body'))).status, 200)
+})
+
+test('s3 exchange: an answer cut in its middle is none; one that is no HTTP has a code', async (t) => {
+  const short = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'
+  const cut = await against(t, (socket) => socket.once('data', () => socket.end(short)))
+  await assert.rejects(cut.put(text('x')), { code: 'ECONNRESET' })
+  const gibberish = await against(t, (socket) =>
+    socket.once('data', () => socket.end('SSH-2.0\r\n')),
+  )
+  await assert.rejects(gibberish.put(text('x')), { code: /^HPE_/ })
+})
