@@ -40,10 +40,11 @@ export const extraction = (run: Prepared): SupervisorSpec => ({
         },
         dtype: run.identity.dtype,
         work: run.config.work,
+        keepFree: run.config.spool.keepFree,
       }),
     ),
   ],
 })
 
-export const extractorIds = (run: Prepared): string[] =>
+export const extractorIds = (run: Pick<Prepared, 'config'>): string[] =>
   run.config.extract.devices.map((_, index) => `extractor/${index}`)

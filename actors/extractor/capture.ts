@@ -1,10 +1,7 @@
-import type { StoredDType } from '../../src/models/hidden-states.ts'
+import type { StateValues } from '../../src/sample/finite.ts'
 
-/**
- * One captured layer of a padded batch, as the model gave it: [rows, width, hidden], row-major;
- * 16-bit patterns for bf16 and f16, else f32.
- */
-export type Capture = Uint16Array | Float32Array
+/** One captured layer of a padded batch, as the model gave it: [rows, width, hidden]. */
+export type Capture = StateValues
 
 export interface CaptureShape {
   readonly rows: number
@@ -52,45 +49,4 @@ export function joinLayers(
     }
   }
   return joined
-}
-
-/**
- * How many values of a row are NaN or infinite, layer by layer; undefined where all are finite.
- *
- * @param joined  in a buffer of its own, as `joinLayers` gives it
- */
-export function nonFinite(
-  joined: Capture,
-  shape: { readonly layers: number; readonly hidden: number },
-  dtype: StoredDType,
-): number[] | undefined {
-  const bad = new Array<number>(shape.layers).fill(0)
-  let found = false
-  const count = (index: number) => {
-    bad[Math.floor(index / shape.hidden) % shape.layers]++
-    found = true
-  }
-  if (joined instanceof Float32Array) {
-    for (let i = 0; i < joined.length; i++) if (!Number.isFinite(joined[i])) count(i)
-  } else {
-    const exponent = dtype === 'bf16' ? 0x7f80 : 0x7c00
-    if (!hasFullExponent(joined, exponent)) return undefined
-    for (let i = 0; i < joined.length; i++) if ((joined[i] & exponent) === exponent) count(i)
-  }
-  return found ? bad : undefined
-}
-
-/**
- * Whether any pattern has all bits of its exponent set: NaN or infinity. Looks at two at a time,
- * since this passes over every value that is stored: one added to the lowest bit of a full exponent
- * carries into the sign's place, which the mask has cleared.
- */
-function hasFullExponent(bits: Uint16Array, exponent: number): boolean {
-  const lowest = exponent & -exponent
-  const [mask, one] = [exponent, lowest].map((pattern) => pattern | (pattern << 16))
-  const pairs = new Int32Array(bits.buffer, bits.byteOffset, bits.length >> 1)
-  let carried = 0
-  for (let i = 0; i < pairs.length; i++) carried |= (pairs[i] & mask) + one
-  const last = bits.length % 2 === 1 ? bits[bits.length - 1] & exponent : 0
-  return (carried & 0x80008000) !== 0 || last === exponent
 }

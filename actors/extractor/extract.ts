@@ -1,8 +1,9 @@
-import type { Batch, BatchRow, QuarantinedSample, SampleRef } from '../../protocol/sample.ts'
-import type { StoredDType } from '../../src/models/hidden-states.ts'
+import type { Batch, QuarantinedSample, SampleRef } from '../../protocol/sample.ts'
 import { probe } from '../../src/probe.ts'
-import { crc32OfParts, encodeSafetensors } from '../../src/safetensors/write.ts'
-import { type Capture, type CaptureShape, joinLayers, nonFinite, sizeFault } from './capture.ts'
+import { encodeSample, type SampleFormat } from '../../src/sample/encode.ts'
+import { nonFinite, nonFiniteText } from '../../src/sample/finite.ts'
+import type { FinishedSample } from '../../src/spool/spool.ts'
+import { type Capture, type CaptureShape, joinLayers, sizeFault } from './capture.ts'
 import type { Extracted } from './machine.ts'
 
 /** A padded batch for the model: token ids [rows, width], row-major, padded on the right with 0. */
@@ -12,17 +13,11 @@ export interface ModelInput {
   readonly width: number
 }
 
-export interface ExtractTools {
-  /** Runs the target: one capture a layer, in the order of `layers`. */
+export interface ExtractTools extends SampleFormat {
+  /** Runs the target: one capture a layer, in the order of `captures`. */
   readonly forward: (input: ModelInput) => Promise<readonly Capture[]>
-  /** Puts a whole file into the spool; waits where the disk is full. */
-  readonly keep: (sample: SampleRef, parts: readonly Uint8Array[]) => Promise<void>
-  /** What the captures are called, for messages and metadata: `layer_1`, …, `final`. */
-  readonly captures: readonly string[]
-  readonly hidden: number
-  readonly dtype: StoredDType
-  /** Goes into every file; the same on every machine, so that the bytes are. */
-  readonly metadata: Readonly<Record<string, string>>
+  /** Puts a whole file into the spool; waits where the disk is full. False: it was given up. */
+  readonly keep: (sample: FinishedSample) => Promise<boolean>
 }
 
 /** Files being written while the next rows are joined: few, beside a batch's states in memory. */
@@ -68,9 +63,8 @@ async function spoolRows(
   shape: CaptureShape,
   tools: ExtractTools,
 ): Promise<Extracted> {
-  const spooled: SampleRef[] = []
   const quarantined: QuarantinedSample[] = []
-  const writing: Promise<void>[] = []
+  const files: Promise<SampleRef | null>[] = []
   let offset = 0
   for (const [index, row] of batch.rows.entries()) {
     const ids = batch.tokenIds.subarray(offset, offset + row.tokens)
@@ -79,19 +73,23 @@ async function spoolRows(
     const joined = joinLayers(captures, shape, { index, tokens: row.tokens })
     const bad = nonFinite(joined, { layers: captures.length, hidden: tools.hidden }, tools.dtype)
     if (bad) {
-      quarantined.push(quarantine(row, bad, tools.captures))
+      const { hash, tokens } = row
+      quarantined.push({ hash, tokens, reason: nonFiniteText(bad, tools.captures) })
       continue
     }
-    const { sample, parts } = sampleFile(row, ids, joined, tools)
-    spooled.push(sample)
-    if (writing.length === writesMax) await writing.shift()
-    const write = tools.keep(sample, parts)
+    await files.at(-writesMax)
+    const file = keep(encodeSample({ hash: row.hash, ids, states: bytesOf(joined) }, tools), tools)
     // Awaited below or above; one that fails meanwhile is no unhandled rejection.
-    write.catch(() => undefined)
-    writing.push(write)
+    file.catch(() => undefined)
+    files.push(file)
   }
-  await Promise.all(writing)
+  const spooled = (await Promise.all(files)).filter((sample) => sample !== null)
   return { batch: batch.id, spooled, quarantined }
+}
+
+async function keep(file: FinishedSample, tools: ExtractTools): Promise<SampleRef | null> {
+  const { parts: _, ...sample } = file
+  return (await tools.keep(file)) ? sample : null
 }
 
 /** As the model takes a batch. */
@@ -107,46 +105,5 @@ export function padded(batch: Batch): ModelInput {
   return { ids, rows, width }
 }
 
-function quarantine(
-  row: BatchRow,
-  bad: readonly number[],
-  captures: readonly string[],
-): QuarantinedSample {
-  const where = bad.flatMap((count, i) => (count > 0 ? [`${captures[i]}: ${count}`] : []))
-  return {
-    hash: row.hash,
-    tokens: row.tokens,
-    reason: `values that are NaN or infinite (${where.join(', ')})`,
-  }
-}
-
-function sampleFile(
-  row: BatchRow,
-  ids: Int32Array,
-  joined: Capture,
-  tools: ExtractTools,
-): { readonly sample: SampleRef; readonly parts: readonly Uint8Array[] } {
-  const parts = encodeSafetensors(
-    [
-      {
-        name: 'hidden_states',
-        dtype: ({ bf16: 'BF16', f16: 'F16', f32: 'F32' } as const)[tools.dtype],
-        shape: [row.tokens, tools.captures.length, tools.hidden],
-        data: bytesOf(joined),
-      },
-      {
-        name: 'token_ids',
-        dtype: 'I64',
-        shape: [row.tokens],
-        data: bytesOf(BigInt64Array.from(ids, BigInt)),
-      },
-    ],
-    tools.metadata,
-  )
-  const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0)
-  const sample = { hash: row.hash, tokens: row.tokens, bytes, crc32: crc32OfParts(parts) }
-  return { sample, parts }
-}
-
-const bytesOf = (array: Capture | BigInt64Array): Uint8Array =>
+const bytesOf = (array: Capture): Uint8Array =>
   new Uint8Array(array.buffer, array.byteOffset, array.byteLength)

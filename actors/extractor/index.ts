@@ -1,7 +1,9 @@
+import { join } from 'node:path'
 import type { ChildSpec, Death } from '../../protocol/child.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { isFailure } from '../../src/failure.ts'
 import { openClaims } from '../../src/spool/claims.ts'
+import { spoolFault } from '../../src/spool/fault.ts'
 import { loadMs } from './deadline.ts'
 
 export interface ExtractorInput {
@@ -17,6 +19,8 @@ export interface ExtractorInput {
   }
   readonly dtype: Config['extract']['dtype']
   readonly work: string
+  /** Bytes that the disk of the spool keeps free. */
+  readonly keepFree: number
 }
 
 /** Batches → hidden states of the target, one spooled file a sample. One actor for each device. */
@@ -34,8 +38,8 @@ export const extractor = (index: number, input: ExtractorInput): ChildSpec => ({
 })
 
 /**
- * A death that holds a claim is the batch's fault; one that was ordered is nobody's. Without a
- * claim it is the extractor's own.
+ * A death that holds a claim is the batch's fault; one that was ordered is nobody's, and one of a
+ * spool that takes no files is the disk's. Without a claim it is the extractor's own.
  */
 function blame(death: Death, work: string): 'child' | 'work' {
   try {
@@ -52,6 +56,10 @@ function judge(death: Death, work: string): 'child' | 'work' {
   if (death.cause === 'ordered') {
     claims.forgive(death.child)
     return 'work'
+  }
+  if (spoolFault(join(work, 'spool'))) {
+    claims.forgive(death.child)
+    return 'child'
   }
   return claims.charge(death.child, { witnessed: true }) === null ? 'child' : 'work'
 }

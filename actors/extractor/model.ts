@@ -3,6 +3,7 @@ import { Failure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import { captureNames, hiddenStatesGraph } from '../../src/models/hidden-states.ts'
 import { openTarget, type Target } from '../../src/models/target.ts'
+import { sampleMetadata } from '../../src/sample/encode.ts'
 import type { Gate } from '../../src/session/gate.ts'
 import { prepareModel } from '../../src/session/prepare.ts'
 import { type Feed, openSession } from '../../src/session/session.ts'
@@ -47,7 +48,7 @@ export async function loadModel(
   return {
     captures: names,
     hidden: target.hiddenSize,
-    metadata: { format: 'draftsmith-1', target: fingerprint, captures: names.join(',') },
+    metadata: sampleMetadata(fingerprint, names),
     forward,
     release: () => session.release(),
   }

@@ -22,11 +22,15 @@ pulse.idle()
 
 const spool = await openSpool(join(input.work, 'spool'))
 const claims = openClaims(input.work)
+/** Told to drain, it does not wait for room on the disk: the next run computes what is left. */
+const draining = new AbortController()
 const steps = stepsOf({
   id: self.id,
   dtype: input.dtype,
   model,
   spool,
+  keepFree: input.keepFree,
+  signal: draining.signal,
   claims,
   reader,
   ledger,
@@ -47,6 +51,7 @@ const life = createActor(
 self.live({
   drain: async () => {
     life.send({ type: 'drain' })
+    draining.abort()
     await waitFor(life, (state) => state.matches({ work: 'drained' }))
     await model.release()
   },

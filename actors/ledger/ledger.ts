@@ -6,7 +6,9 @@ import type { Log } from '../../src/log.ts'
 import type { ManifestEntry } from '../../src/manifest/entry.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
 import { probe } from '../../src/probe.ts'
+import { recoverSpool } from '../../src/spool/recover.ts'
 import { freeBytes, type Spool } from '../../src/spool/spool.ts'
+import { Admission } from './admission.ts'
 import type { Committer } from './commit.ts'
 import { quarantinedEntry, quarantinedHashes, storedEntry } from './entries.ts'
 import type { Room } from './room.ts'
@@ -23,6 +25,8 @@ export interface LedgerParts {
   readonly spool: Spool
   readonly room: Room
   readonly committer: Committer
+  /** Bytes that the disk has free now; default: what the system tells. */
+  readonly free?: () => Promise<number>
   readonly clock: Clock
   readonly log: Log
 }
@@ -39,7 +43,7 @@ export class Ledger {
   /** Their files stay in the spool: the next run sends them again. */
   readonly #failed = new Map<SampleHash, { readonly sample: SampleRef; readonly reason: string }>()
   readonly #quarantined = new Set<SampleHash>()
-  #full: string | null = null
+  readonly #admission: Admission
   readonly #spooled = { samples: 0, bytes: 0, tokens: 0 }
   readonly #stored = { samples: 0, bytes: 0, tokens: 0 }
   #lastStoreSuccess: number | null = null
@@ -50,6 +54,15 @@ export class Ledger {
   constructor(parts: LedgerParts) {
     this.#parts = parts
     this.#uploads = new LeaseBook(firstIdOf(parts.generation), parts.clock)
+    const { clock, committer, log, room, spool } = parts
+    this.#admission = new Admission({
+      room,
+      clock,
+      log,
+      free: parts.free ?? (() => freeBytes(spool.dir)),
+      hurry: () => committer.hurry(),
+      adopt: () => this.#adopt(),
+    })
   }
 
   /** What a crash left in the spool: committed long ago, or still to be sent. */
@@ -69,35 +82,19 @@ export class Ledger {
     return all
   }
 
-  /** True where there is room; waits for it a while, and says so once. */
-  async room(extractor: string, bytes: number): Promise<boolean> {
-    const until = this.#parts.clock.now() + askMs
-    for (;;) {
-      const free = await freeBytes(this.#parts.spool.dir)
-      const why = this.#parts.room.ask(extractor, bytes, free)
-      if (why === null) {
-        if (this.#full !== null) this.#parts.log.info('the spool has room again')
-        this.#full = null
-        return true
-      }
-      if (this.#full === null)
-        this.#parts.log.warn({ why }, 'extraction waits for room in the spool')
-      this.#full = why
-      // What is stored already lies in the spool until its commit: no use to wait for the clock.
-      this.#parts.committer.hurry()
-      if (this.#parts.clock.now() >= until) return false
-      await sleep(100, this.#parts.clock)
-    }
+  /** True where there is room; waits for it a while. */
+  room(asker: string, bytes: number): Promise<boolean> {
+    return this.#admission.room(asker, bytes)
   }
 
-  async spooled(extractor: string, samples: readonly SampleRef[]): Promise<void> {
+  async spooled(asker: string, samples: readonly SampleRef[]): Promise<void> {
     for (const sample of samples) {
       // Told twice: the same file, counted already.
       if (this.#held(sample.hash)?.crc32 === sample.crc32) continue
-      this.#parts.room.added(sample.bytes, extractor)
+      this.#parts.room.added(sample.bytes, asker)
       if (await this.#keepOrRemove(sample)) count(this.#spooled, sample)
     }
-    this.#parts.room.clear(extractor)
+    this.#parts.room.clear(asker)
   }
 
   quarantined(samples: readonly QuarantinedSample[]): void {
@@ -174,7 +171,7 @@ export class Ledger {
   /** Its thread is gone: what it was to send goes to others, what it was to write is not coming. */
   askerEnded(asker: string): void {
     this.#uploads.holderEnded(asker)
-    this.#parts.room.clear(asker)
+    this.#admission.askerEnded(asker)
   }
 
   #storeAnswered(): void {
@@ -207,7 +204,7 @@ export class Ledger {
       return `the store refused ${this.#refusals} samples in a row, the last: ${last?.reason}`
     }
     if (!this.busy) {
-      const stuck = this.#full !== null && this.#failed.size > 0
+      const stuck = this.#admission.full !== null && this.#failed.size > 0
       return stuck ? 'the spool is full of samples that the store refused' : null
     }
     const heard = Math.max(this.#lastStoreSuccess ?? 0, this.#busySince)
@@ -228,11 +225,23 @@ export class Ledger {
       failed: [...this.#failed].map(([hash, { reason }]) => ({ hash, reason })),
       spooled: { ...this.#spooled },
       stored: { ...this.#stored },
-      spool: { files: room.files, bytes: room.bytes, full: this.#full },
+      spool: { files: room.files, bytes: room.bytes, full: this.#admission.full },
       uploading: this.#uploads.leased,
       uncommitted: committer.waiting,
       segments: committer.segments,
       lastStoreSuccess: this.#lastStoreSuccess,
+    }
+  }
+
+  /** Takes what was computed since this start, and whose writer ended before it told. */
+  async #adopt(): Promise<void> {
+    const isHeld = ({ hash, crc32 }: SampleRef) => this.#held(hash)?.crc32 === crc32
+    const { good } = await recoverSpool(this.#parts.spool, { skip: isHeld })
+    for (const sample of good) {
+      // Told by a living writer meanwhile.
+      if (isHeld(sample)) continue
+      this.#parts.room.added(sample.bytes)
+      if (await this.#keepOrRemove(sample)) count(this.#spooled, sample)
     }
   }
 

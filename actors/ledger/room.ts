@@ -72,8 +72,13 @@ export class Room {
     this.#files--
   }
 
-  /** Its batch is told, or it has ended: it writes no more. */
+  /** Its batch is told: it writes no more of it. */
   clear(asker: string): void {
     this.#granted.delete(asker)
+  }
+
+  /** What it was granted may lie on the disk, in part or whole, and was not told. */
+  has(asker: string): boolean {
+    return this.#granted.has(asker)
   }
 }

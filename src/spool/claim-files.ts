@@ -1,6 +1,17 @@
 /** The files behind the claims: one a batch, and the streak. Knows no meaning of theirs. */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { Failure, hasCode } from '../failure.ts'
@@ -34,8 +45,7 @@ export class ClaimFiles {
   }
 
   records(): ClaimRecord[] {
-    const names = attempt('claims cannot be read', this.#dir, () => readdirSync(this.#dir).sort())
-    return names
+    return this.#files()
       .filter((name) => name.endsWith(suffix))
       .flatMap((name) => this.read(name.slice(0, -suffix.length)) ?? [])
   }
@@ -64,8 +74,18 @@ export class ClaimFiles {
 
   /** Removes what a write that never ended left. */
   sweep(): void {
-    const names = attempt('claims cannot be read', this.#dir, () => readdirSync(this.#dir))
-    for (const name of names.filter((name) => name.endsWith(tempSuffix))) this.#removeFile(name)
+    for (const name of this.#files()) if (name.endsWith(tempSuffix)) this.#removeFile(name)
+  }
+
+  /** In order. What is no file, such as a folder or a pipe, is not ours: it is left alone. */
+  #files(): string[] {
+    const entries = attempt('claims cannot be read', this.#dir, () =>
+      readdirSync(this.#dir, { withFileTypes: true }),
+    )
+    return entries
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name)
+      .sort()
   }
 
   #json<T>(name: string, schema: z.ZodType<T>): T | undefined {
@@ -78,8 +98,13 @@ export class ClaimFiles {
     const path = join(this.#dir, name)
     const temp = `${path}.${randomBytes(6).toString('hex')}${tempSuffix}`
     attempt('claim cannot be written', path, () => {
-      writeFileSync(temp, JSON.stringify(value))
-      renameSync(temp, path)
+      try {
+        writeFileSync(temp, JSON.stringify(value))
+        renameSync(temp, path)
+      } catch (error) {
+        rmSync(temp, { force: true })
+        throw error
+      }
     })
   }
 
@@ -95,12 +120,20 @@ function fileOf(batch: string): string {
 }
 
 function textOf(path: string): string | undefined {
+  let file: number | undefined
   try {
-    return readFileSync(path, 'utf8')
+    // A pipe of that name would otherwise keep us waiting for its writer.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    if (fstatSync(file).isFile()) return readFileSync(file, 'utf8')
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
     throw error
+  } finally {
+    if (file !== undefined) closeSync(file)
   }
+  throw new Failure('invalid', `a claim's name is taken by what is no file. path=${path}`, {
+    remedy: 'Remove it, or move it out of the work folder.',
+  })
 }
 
 function parsed<T>(text: string, schema: z.ZodType<T>): T | undefined {

@@ -36,9 +36,14 @@ export interface RecoverProgress {
  */
 export async function recoverSpool(
   spool: Spool,
-  options: { readonly onProgress?: (progress: RecoverProgress) => void } = {},
+  options: {
+    readonly onProgress?: (progress: RecoverProgress) => void
+    /** Those that are known to be whole: neither read nor told. */
+    readonly skip?: (sample: SpooledSample) => boolean
+  } = {},
 ): Promise<Recovered> {
-  const { samples, temps, foreign } = await spool.list()
+  const { samples: all, temps, foreign } = await spool.list()
+  const samples = all.filter((sample) => !options.skip?.(sample))
   for (const name of temps) await spool.discard(name)
   const good: SpooledSample[] = []
   const torn: string[] = []

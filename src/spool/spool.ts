@@ -25,7 +25,10 @@ export interface SpoolListing {
   readonly samples: readonly SpooledSample[]
   /** Written by a start that ended in mid-file, or being written now. */
   readonly temps: readonly string[]
-  /** Names that this project does not give; they are left alone. */
+  /**
+   * Names that this project does not give, and whatever bears one and is no file: a folder, a pipe,
+   * a link. They are left alone.
+   */
   readonly foreign: readonly string[]
 }
 
@@ -147,13 +150,18 @@ function after(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
 }
 
 async function list(dir: string): Promise<SpoolListing> {
-  const names = await attempt('spool cannot be read', dir, () => readdir(dir))
+  const entries = await attempt('spool cannot be read', dir, () =>
+    readdir(dir, { withFileTypes: true }),
+  )
   const samples: SpooledSample[] = []
   const temps: string[] = []
   const foreign: string[] = []
-  for (const name of names) {
+  for (const entry of entries) {
+    const { name } = entry
     const sample = parseSpoolName(name)
-    if (sample) samples.push(sample)
+    // To open a pipe would wait for a writer that never comes.
+    if (!entry.isFile()) foreign.push(name)
+    else if (sample) samples.push(sample)
     else if (isTempName(name)) temps.push(name)
     else foreign.push(name)
   }

@@ -38,6 +38,8 @@ export interface RigOptions {
   readonly limits?: { readonly maxBytes: number; readonly keepFree: number }
   /** In place of the spool: what is made of it. */
   readonly around?: (spool: Spool) => Spool
+  /** Bytes that the disk has free. */
+  readonly free?: () => Promise<number>
 }
 
 export interface Rig {
@@ -70,7 +72,8 @@ export async function ledgerRig(t: TestContext, options: RigOptions = {}): Promi
   })
   const room = new Room(options.limits ?? { maxBytes: 1e9, keepFree: 0 })
   const { table } = manifest
-  const parts = { generation: 1, table, spool, room, committer, clock, log: silent }
+  const free = options.free ? { free: options.free } : {}
+  const parts = { generation: 1, table, spool, room, committer, clock, log: silent, ...free }
   const ledger = new Ledger(parts)
   return {
     ledger,

@@ -44,7 +44,10 @@ function toolsOf(change: Change = (given) => given) {
       inputs.push(input)
       return change(modelOf(input), input)
     },
-    keep: async (ref, parts) => void files.set(ref.hash, { ref, bytes: Buffer.concat(parts) }),
+    keep: async ({ parts, ...ref }) => {
+      files.set(ref.hash, { ref, bytes: Buffer.concat(parts) })
+      return true
+    },
     captures,
     hidden,
     dtype: 'f32',
@@ -87,6 +90,17 @@ test('extract: a row that is not wanted is computed with its batch, and not stor
   await extract(batchOf(rows, [1]), tools)
   assert.equal(inputs[0]?.rows, 3)
   assert.deepEqual([...files.keys()], [[3], [8, 9]].map(hashOfIds))
+})
+
+test('extract: a file that was given up is not told as spooled', async () => {
+  const { tools } = toolsOf()
+  const keep: ExtractTools['keep'] = async (sample) => sample.tokens !== 3
+  const { spooled, quarantined } = await extract(batchOf(rows), { ...tools, keep })
+  assert.deepEqual(
+    spooled.map(({ tokens }) => tokens),
+    [1, 2],
+  )
+  assert.equal(quarantined.length, 0)
 })
 
 test('extract: computed twice, a batch gives the same bytes', async () => {

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { extract } from '../../../actors/extractor/extract.ts'
 import { loadModel } from '../../../actors/extractor/model.ts'
-import type { Batch, SampleRef } from '../../../protocol/sample.ts'
+import type { Batch } from '../../../protocol/sample.ts'
 import { openTarget } from '../../../src/models/target.ts'
 import { readSafetensors } from '../../../src/safetensors/read.ts'
 import { Gate } from '../../../src/session/gate.ts'
+import type { FinishedSample } from '../../../src/spool/spool.ts'
 import { float32Elements } from '../../../src/tensor/tensor.ts'
 import { golden } from '../../support/golden.ts'
 import { silent } from '../../support/ledger-rig.ts'
@@ -31,6 +32,7 @@ test('model: a batch of any size gives each row the states it has alone (B11)', 
       },
       dtype: 'f32',
       work: await scratch(t),
+      keepFree: 0,
     },
     { gate: new Gate(new Int32Array(new SharedArrayBuffer(4))), log: silent },
   )
@@ -51,12 +53,13 @@ test('model: a batch of any size gives each row the states it has alone (B11)', 
       })),
       tokenIds: Int32Array.from(some.flat()),
     }
-    const keep = async (ref: SampleRef, parts: readonly Uint8Array[]) => {
+    const keep = async ({ parts, ...ref }: FinishedSample) => {
       const { tensors, metadata } = readSafetensors(Buffer.concat(parts), ref.hash)
       const tensor = tensors.get('hidden_states') ?? assert.fail('there are no states')
       assert.deepEqual(tensor.shape, [ref.tokens, 3, target.hiddenSize])
       assert.equal(metadata.get('target'), fingerprint)
       found.set(ref.hash, float32Elements(tensor))
+      return true
     }
     await extract(batch, { ...model, keep, dtype: 'f32' })
     return found
@@ -89,6 +92,7 @@ test('model: a target that changed since the run was started is refused', async 
     },
     dtype: 'f32',
     work: join(dir, 'work'),
+    keepFree: 0,
   } as const
   const tools = { gate: new Gate(new Int32Array(new SharedArrayBuffer(4))), log: silent }
   await (await loadModel(input, tools)).release()

@@ -8,7 +8,7 @@ import { stepsOf } from '../../../actors/extractor/steps.ts'
 import { Pulse } from '../../../protocol/pulse.ts'
 import type { Batch, QuarantinedSample, SampleRef } from '../../../protocol/sample.ts'
 import { Failure } from '../../../src/failure.ts'
-import { openClaims } from '../../../src/spool/claims.ts'
+import { type Claims, openClaims } from '../../../src/spool/claims.ts'
 import { openSpool, type Spool } from '../../../src/spool/spool.ts'
 import { HastyClock } from '../../src/store/hasty-clock.ts'
 import { silent } from '../../support/ledger-rig.ts'
@@ -34,11 +34,15 @@ const modelOf = (forward: LoadedModel['forward']): LoadedModel => ({
   release: async () => undefined,
 })
 
-async function open(t: TestContext, around: (spool: Spool) => Spool = (spool) => spool) {
+async function open(
+  t: TestContext,
+  around: (spool: Spool) => Spool = (spool) => spool,
+  aroundClaims: (claims: Claims) => Claims = (claims) => claims,
+) {
   const work = await scratch(t)
   const spool = around(await openSpool(join(work, 'spool')))
   const pulse = new Pulse()
-  const claims = openClaims(work)
+  const claims = aroundClaims(openClaims(work))
   const story: string[] = []
   const told: { spooled: readonly SampleRef[]; quarantined: readonly QuarantinedSample[] } = {
     spooled: [],
@@ -55,6 +59,7 @@ async function open(t: TestContext, around: (spool: Spool) => Spool = (spool) =>
       return [new Float32Array(rows * width * 2)]
     }),
     spool,
+    keepFree: 0,
     claims,
     pulse,
     log: silent,
@@ -83,9 +88,10 @@ async function open(t: TestContext, around: (spool: Spool) => Spool = (spool) =>
 
 test('extractor: it claims before it computes, until all is told', async (t) => {
   const { steps, story, told, spool, pulse } = await open(t)
+  assert.equal(await steps.room(batch), true)
   const extracted = await steps.compute(batch)
   await steps.tell(extracted)
-  assert.deepEqual(story, [
+  assert.deepEqual(story.slice(1), [
     'forward, claimed: true, busy: b000004: 2 rows of 2 tokens',
     'spooled 1, claimed: true',
     'done b000004, claimed: false',
@@ -101,7 +107,7 @@ test('extractor: it asks for the room that its wanted rows take', async (t) => {
   const { steps, story } = await open(t)
   assert.equal(await steps.room(batch), true)
   // Two tokens of two float32 and an id each, and what a file's header may take.
-  assert.deepEqual(story, [`room ${2 * (2 * 4 + 8) + 2 * 4096}`])
+  assert.deepEqual(story, [`room ${2 * (2 * 4 + 8) + 4096}`])
   assert.deepEqual(await steps.ask(), { kind: 'later' })
 })
 
@@ -131,6 +137,21 @@ test('extractor: on a full disk a file is written again, and no thread is blocke
   assert.equal(told.spooled.length, 1)
   assert.deepEqual(clock.waitsMs, [1000, 1000, 1000])
   assert.equal(pulse.read().busy, undefined)
+})
+
+test('extractor: a claim that finds no room keeps its batch waiting', async (t) => {
+  let left = 1
+  const { steps, story, clock } = await open(t, undefined, (claims) => ({
+    ...claims,
+    claim: (...claim) => {
+      if (left-- > 0) throw new Failure('unavailable', 'claim cannot be written. code=ENOSPC')
+      claims.claim(...claim)
+    },
+  }))
+  assert.equal(await steps.room(batch), false)
+  assert.deepEqual(clock.waitsMs, [1000])
+  assert.equal(await steps.room(batch), true)
+  assert.equal(story.length, 2)
 })
 
 test('extractor: a folder that cannot be written ends it', async (t) => {

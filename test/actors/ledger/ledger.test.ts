@@ -185,6 +185,51 @@ test('ledger: a full spool makes extraction wait, says so, and lets it go on', a
   assert.equal(rig.committer.segments, 1)
 })
 
+test('ledger: what other programs write makes the next batch wait', async (t) => {
+  const looks = [1000, 999, 1000]
+  const rig = await ledgerRig(t, {
+    limits: { maxBytes: 1000, keepFree: 900 },
+    free: async () => looks.shift() ?? 1000,
+  })
+  assert.equal(await rig.ledger.room('extractor/0', 100), true)
+  assert.equal(await rig.ledger.room('extractor/0', 100), true)
+  assert.equal(looks.length, 0, 'it looked again after the second')
+})
+
+test('ledger: what a writer left untold when it ended is counted, and sent once', async (t) => {
+  const clock = new SimulatedClock()
+  const rig = await ledgerRig(t, { clock, limits: { maxBytes: 10, keepFree: 0 } })
+  assert.equal(await rig.ledger.room('extractor/0', 8), true)
+  const left = await spoolSample(rig.spool, 1)
+  rig.ledger.askerEnded('extractor/0')
+  assert.equal(rig.ledger.status().spool.files, 0)
+  // Its grant stands for the file until that is counted: nobody else may write in its place.
+  const waiting = rig.ledger.room('extractor/1', 8)
+  for (let i = 0; i < 60; i++) {
+    await turn()
+    clock.advance(100)
+  }
+  assert.equal(await waiting, false)
+  const { spool, spooled } = rig.ledger.status()
+  assert.deepEqual([spool.files, spool.bytes, spooled.samples], [1, left.bytes, 1])
+  assert.equal(await rig.ledger.room('extractor/1', 10 - left.bytes), true)
+  await rig.ledger.spooled('extractor/0', [left])
+  assert.equal(rig.ledger.status().spool.files, 1)
+  assert.equal((await rig.lease())?.sample.hash, left.hash)
+  assert.equal(await rig.lease(), undefined)
+})
+
+test('ledger: a writer that starts again has its old grant replaced', async (t) => {
+  const rig = await ledgerRig(t, { limits: { maxBytes: 10, keepFree: 0 } })
+  for (let i = 0; i < 3; i++) {
+    assert.equal(await rig.ledger.room('extractor/0', 10), true)
+    rig.ledger.askerEnded('extractor/0')
+  }
+})
+
+/** A little real time: files are read meanwhile. */
+const turn = () => new Promise((resolve) => setTimeout(resolve, 2))
+
 test('ledger: a store is lost when it was silent too long while something waited', async (t) => {
   const clock = new SimulatedClock()
   const rig = await ledgerRig(t, { clock })

@@ -10,7 +10,7 @@ import {
   streakAfterQuarantine,
   verdictOn,
 } from '../../../src/spool/suspicion.ts'
-import { folder } from './folder.ts'
+import { folder, makePipes } from './folder.ts'
 
 const by = 'extractor/0'
 const witnessed = { witnessed: true }
@@ -208,7 +208,7 @@ test('claims: a batch id is a file name and nothing else; a folder in the way is
   writeFileSync(join(work, 'file'), '')
   assert.throws(() => openClaims(join(work, 'file')), { kind: 'invalid', message: /ENOTDIR/ })
   mkdirSync(join(work, 'claims', 'b000001.claim.json'))
-  assert.throws(() => claims.verdict('b000001', 1), { kind: 'invalid', message: /EISDIR/ })
+  assert.throws(() => claims.verdict('b000001', 1), { kind: 'invalid', message: /no file/ })
 })
 
 test('claims: one who claims a batch holds no other any more, and its deaths stay', (t) => {
@@ -233,4 +233,31 @@ test('claims: when the run is done, only what was halved stays known', (t) => {
   claims.settle()
   assert.equal(claims.isSuspect('b000001'), false)
   assert.deepEqual(claims.halved(), ['b000002'])
+})
+
+test('claims: what bears the name of a claim and is no file blocks no start', (t) => {
+  const work = folder(t)
+  const claims = openClaims(work)
+  claims.claim('b000001', { by, rows: 2 })
+  const dir = join(work, 'claims')
+  const pipes = ['b000002.claim.json', 'b000003.claim.json.tmp'].map((name) => join(dir, name))
+  if (!makePipes(t, pipes)) return
+  mkdirSync(join(dir, 'b000004.claim.json'))
+  mkdirSync(join(dir, 'b000005.claim.json.tmp'))
+  assert.deepEqual(openClaims(work).chargeAll({ witnessed: false }), ['b000001'])
+  assert.equal(readdirSync(dir).length, 5)
+})
+
+test('claims: what stands in the place of a claim is refused by its name', (t) => {
+  const work = folder(t)
+  const claims = openClaims(work)
+  if (!makePipes(t, [join(work, 'claims/b000002.claim.json')])) return
+  mkdirSync(join(work, 'claims/b000004.claim.json'))
+  for (const batch of ['b000002', 'b000004']) {
+    assert.throws(() => claims.claim(batch, { by, rows: 2 }), {
+      kind: 'invalid',
+      message: new RegExp(`no file.*${batch}`),
+      remedy: /Remove it/,
+    })
+  }
 })

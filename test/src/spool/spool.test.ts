@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
-import { chmod, mkdir, open, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { crc32 } from 'node:zlib'
@@ -12,7 +21,7 @@ import { inspect, recoverSpool } from '../../../src/spool/recover.ts'
 import { freeBytes, openSpool, writeAll } from '../../../src/spool/spool.ts'
 import { needs } from '../../support/needs.ts'
 import { randomHash } from '../manifest/entries.ts'
-import { folder } from './folder.ts'
+import { folder, makePipes } from './folder.ts'
 
 const random = seededRandom(1)
 
@@ -183,6 +192,37 @@ test('recovery: whole files are kept, torn and temporary ones go, foreign ones s
     [...whole.map(spoolName), 'notes.txt', 'old'].sort(),
   )
   assert.deepEqual((await recoverSpool(spool)).torn, [])
+})
+
+test('recovery: what bears a name of ours and is no file is left alone', async (t) => {
+  const spool = await openSpool(folder(t))
+  const whole = await spool.add(sample(100))
+  const [pipe, dir, link, temp] = Array.from({ length: 4 }, () => spoolName(sample(10)))
+  if (!makePipes(t, [join(spool.dir, pipe)])) return
+  await mkdir(join(spool.dir, dir))
+  await symlink(spool.path(whole), join(spool.dir, link))
+  const tempDir = `.${temp}.0123456789abcdef.tmp`
+  await mkdir(join(spool.dir, tempDir))
+  const found = await recoverSpool(spool)
+  assert.deepEqual(found.good, [whole])
+  assert.deepEqual([...found.foreign].sort(), [pipe, dir, link, tempDir].sort())
+  assert.equal((await readdir(spool.dir)).length, 5)
+})
+
+test('spool: a folder in the place of a sample is refused by its name', async (t) => {
+  const spool = await openSpool(folder(t))
+  const one = sample(10)
+  await mkdir(join(spool.dir, spoolName(one)))
+  await assert.rejects(spool.add(one), { kind: 'invalid', message: new RegExp(spoolName(one)) })
+  assert.deepEqual(await readdir(spool.dir), [spoolName(one)])
+})
+
+test('recovery: those that are known are neither read nor told', async (t) => {
+  const spool = await openSpool(folder(t))
+  const [known, other] = [await spool.add(sample(10)), await spool.add(sample(20))]
+  await truncate(spool.path(known), 3)
+  const found = await recoverSpool(spool, { skip: ({ hash }) => hash === known.hash })
+  assert.deepEqual([found.good, found.torn], [[other], []])
 })
 
 test('recovery: a sample that is being added meanwhile gets its name all the same', async (t) => {

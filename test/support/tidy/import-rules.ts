@@ -34,6 +34,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   optim: ['graph', 'tensor'],
   models: ['graph', 'safetensors', 'tensor'],
   session: ['graph', 'tensor'],
+  sample: ['dataset', 'models', 'safetensors', 'spool', 'tensor'],
   demo: ['dataset', 'models'],
 }
 

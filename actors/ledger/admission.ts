@@ -1,0 +1,86 @@
+import { type Clock, sleep } from '../../src/clock.ts'
+import type { Log } from '../../src/log.ts'
+import type { Room } from './room.ts'
+
+/** How long a question for room waits for an answer. */
+const askMs = 5000
+const lookMs = 100
+/** A thread that has ended may still have a write under way in the system. */
+const settleMs = 1000
+
+export interface AdmissionParts {
+  readonly room: Room
+  readonly clock: Clock
+  readonly log: Log
+  /** Bytes that the spool's disk has free now. */
+  readonly free: () => Promise<number>
+  /** What is stored lies in the spool until its commit: no use to wait for the clock. */
+  readonly hurry: () => void
+  /** Files that lie in the spool and were never told are taken for the spool's own. */
+  readonly adopt: () => Promise<void>
+}
+
+/** Who writes into the spool asks here first, and waits here while it is full. */
+export class Admission {
+  readonly #parts: AdmissionParts
+  /**
+   * Those that ended with room granted, and when. What they wrote of it lies on the disk and was
+   * not told: their grants stand for it until it is counted.
+   */
+  readonly #ended = new Map<string, number>()
+  #counting: Promise<void> | undefined
+  #full: string | null = null
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts
+  }
+
+  /** Why someone waits; null where nobody does. */
+  get full(): string | null {
+    return this.#full
+  }
+
+  /** True where there is room; waits for it a while, and says so once. */
+  async room(asker: string, bytes: number): Promise<boolean> {
+    const { clock, free, hurry, log, room } = this.#parts
+    const until = clock.now() + askMs
+    for (;;) {
+      await this.#countEnded(asker)
+      const why = room.ask(asker, bytes, await free())
+      if (why === null) {
+        if (this.#full !== null) log.info('the spool has room again')
+        this.#full = null
+        return true
+      }
+      if (this.#full === null) log.warn({ why }, 'new samples wait for room in the spool')
+      this.#full = why
+      hurry()
+      if (clock.now() >= until) return false
+      await sleep(lookMs, clock)
+    }
+  }
+
+  askerEnded(asker: string): void {
+    if (this.#parts.room.has(asker)) this.#ended.set(asker, this.#parts.clock.now())
+  }
+
+  /** One that asks again has certainly ended before; of others a little time is the proof. */
+  async #countEnded(asker: string): Promise<void> {
+    while (this.#counting) await this.#counting
+    const before = this.#parts.clock.now() - settleMs
+    const due = [...this.#ended].flatMap(([id, at]) => (id === asker || at <= before ? [id] : []))
+    if (due.length === 0) return
+    this.#counting = this.#count(due).finally(() => {
+      this.#counting = undefined
+    })
+    await this.#counting
+  }
+
+  async #count(ended: readonly string[]): Promise<void> {
+    await this.#parts.adopt()
+    for (const asker of ended) {
+      this.#ended.delete(asker)
+      this.#parts.room.clear(asker)
+    }
+  }
+}
