@@ -78,10 +78,10 @@ export {
 
 export { conditionalPuts } from './store/conditional.ts'
 export { confirm, type Rung, type Sent } from './store/confirm.ts'
-export { type Acquire, limited } from './store/limited.ts'
+export { type Acquire, limited, type Outcome, type Release } from './store/limited.ts'
 export { MemoryStore } from './store/memory.ts'
 export { openStore } from './store/open.ts'
-export { putFile } from './store/put-file.ts'
+export { type FileToPut, type PartSizes, putFile } from './store/put-file.ts'
 export { type Retry, type RetryOptions, retrying } from './store/retry.ts'
 export type { S3Options, S3Timeouts } from './store/s3-connection.ts'
 export type {

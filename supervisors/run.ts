@@ -23,7 +23,6 @@ import { root } from './root.ts'
 import { RunClaims } from './run-claims.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
-import { spoolLost } from './spool-lost.ts'
 import { Counted, Speeds } from './status.ts'
 import { lockHasPermit } from './storage.ts'
 import { StoreAway } from './store-away.ts'
@@ -140,9 +139,7 @@ export class RunProcess implements RootControl {
     this.#die()
   }
 
-  /**
-   * @throws  Failure: what the preflight found; nothing was started then
-   */
+  /** @throws  Failure: what the preflight found; nothing was started then */
   async run(): Promise<RunResult> {
     const storm = this.#claims.judgeBefore()
     if (storm) return { code: exitCodes.gaveUp, failure: storm, status: this.status() }
@@ -163,7 +160,9 @@ export class RunProcess implements RootControl {
       onLost: () => this.#life.send({ type: 'stop', code: exitCodes.held }),
     })
     try {
-      const published = await this.#unlessStopped(publishRun(store, prepared, this.#log))
+      const publishing = publishRun(store, prepared, { log: this.#log, alone: opened.alone })
+      const published = await this.#unlessStopped(publishing.done)
+      if (published === 'stopped') await publishing.abort()
       if (published === 'stopped') return this.#ended()
       const planted = this.#plant(prepared)
       if (!lockHasPermit(this.#config)) acquire = permitsOf(planted.ledger, 'manifest')
@@ -287,9 +286,10 @@ export class RunProcess implements RootControl {
       void this.#poll(this.#planted)
     }
     if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
-    const lost = this.#storeAway.note(event) ?? spoolLost(event, this.#config.work)
-    const failure = lost ?? (event.kind === 'died' ? this.#claims.storm() : null)
+    const failure = this.#storeAway.note(event)
     if (failure) this.#life.send({ type: 'gaveUp', failure })
+    const storm = event.kind === 'died' ? this.#claims.storm() : null
+    if (storm) this.#life.send({ type: 'gaveUp', failure: storm })
   }
 
   /** A reader that has restarted does not know that it is paused. */

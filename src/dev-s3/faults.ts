@@ -10,6 +10,8 @@ const kindSchema = z.union([
     retryAfter: z.number().optional(),
   }),
   z.object({ kind: z.literal('delay'), ms: z.number() }),
+  /** Answers 503 SlowDown to all but one request in so many milliseconds. */
+  z.object({ kind: z.literal('throttle'), everyMs: z.number() }),
   z.object({
     kind: z.enum([
       /** Reads half of the body, answers 503 SlowDown, closes. */
@@ -18,6 +20,8 @@ const kindSchema = z.union([
       'reset',
       /** Reads the body and never answers. */
       'stall',
+      /** Goes on once this fault is gone: used up, or taken away. */
+      'hold',
       /** Answers so slowly that no idle time-out fires. */
       'drip',
       /** Does what is asked, then resets the connection. */
@@ -36,6 +40,10 @@ const kindSchema = z.union([
       'refuse-checksums',
       /** Puts whatever the conditions say. */
       'ignore-conditions',
+      /** Completes an upload only where all parts but the last have one size, as R2 does. */
+      'equal-parts',
+      /** Lists two at a time. */
+      'short-pages',
     ]),
   }),
 ])

@@ -1,6 +1,7 @@
 /** Which operation a request asks for, and who answers it. Path style only: `/bucket/key`. */
 import type { IncomingMessage } from 'node:http'
 import { type Answer, type DevRequest, Refusal } from './answer.ts'
+import type { Fault } from './faults.ts'
 import { listObjects } from './listing.ts'
 import type { Multiparts } from './multipart.ts'
 import { deleteObject, getObject, headObject, putObject } from './objects.ts'
@@ -32,6 +33,7 @@ function objectOperation(method: string, query: URLSearchParams): string {
   if (method === 'POST' && query.has('uploads')) return 'CreateMultipartUpload'
   if (query.has('uploadId')) {
     const named: Readonly<Record<string, string>> = {
+      GET: 'ListParts',
       PUT: 'UploadPart',
       POST: 'CompleteMultipartUpload',
       DELETE: 'AbortMultipartUpload',
@@ -47,11 +49,13 @@ function objectOperation(method: string, query: URLSearchParams): string {
   return named[method] ?? method
 }
 
+/** @param fault  what goes wrong with it, where that is for the one who answers to do */
 export function route(
   { shelf, multiparts }: Shop,
-  request: DevRequest,
-  options: { readonly ignoreConditions: boolean },
+  asked: DevRequest,
+  fault: Fault['kind'] | undefined,
 ): Answer {
+  const request = fault === 'short-pages' ? withShortPages(asked) : asked
   if (request.operation === 'CreateBucket') {
     shelf.addBucket(request.bucket)
     return { status: 200 }
@@ -63,7 +67,7 @@ export function route(
     case 'ListObjectsV2':
       return listObjects(shelf, request)
     case 'PutObject':
-      return putObject(shelf, request, options)
+      return putObject(shelf, request, { ignoreConditions: fault === 'ignore-conditions' })
     case 'GetObject':
       return getObject(shelf, request)
     case 'HeadObject':
@@ -75,7 +79,9 @@ export function route(
     case 'UploadPart':
       return multiparts.putPart(request)
     case 'CompleteMultipartUpload':
-      return multiparts.complete(request)
+      return multiparts.complete(request, { equalParts: fault === 'equal-parts' })
+    case 'ListParts':
+      return multiparts.listParts(request)
     case 'AbortMultipartUpload':
       return multiparts.abort(request)
     case 'ListMultipartUploads':
@@ -83,4 +89,11 @@ export function route(
     default:
       throw new Refusal(501, 'NotImplemented')
   }
+}
+
+/** A store may give fewer than were asked for. */
+function withShortPages(request: DevRequest): DevRequest {
+  const query = new URLSearchParams(request.query)
+  for (const name of ['max-keys', 'max-parts', 'max-uploads']) query.set(name, '2')
+  return { ...request, query }
 }

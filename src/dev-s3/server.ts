@@ -112,11 +112,12 @@ async function serve(
   const answer = answerOf(() => {
     if (fault) refuseBy(fault, incoming)
     verifySignature(incoming, context.secrets)
-    const got = receive(fault?.kind === 'flip' ? changed(raw) : raw, incoming.headers)
+    const { operation } = place
+    const { headers } = incoming
+    const got = receive(fault?.kind === 'flip' ? changed(raw) : raw, { operation, headers })
     const kept =
       fault?.kind === 'truncate' ? { body: got.body.subarray(got.body.length >> 1) } : got
-    const request = { ...place, ...kept, headers: incoming.headers }
-    return route(context.shop, request, { ignoreConditions: fault?.kind === 'ignore-conditions' })
+    return route(context.shop, { ...place, ...kept, headers }, fault?.kind)
   })
   await answerBy(fault, response, answer)
 }

@@ -5,9 +5,9 @@ import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import type { DatasetFile } from '../dataset/rows.ts'
 import { Failure, isFailure } from '../failure.ts'
-import { confirm } from '../store/confirm.ts'
-import { putFile } from '../store/put-file.ts'
-import type { ObjectStore } from '../store/store.ts'
+import { confirm, type Rung } from '../store/confirm.ts'
+import { type FileToPut, type PartSizes, putFile } from '../store/put-file.ts'
+import type { ObjectInfo, ObjectStore } from '../store/store.ts'
 
 const indexKey = 'dataset/index.json'
 const chunkBytes = 16 * 2 ** 20
@@ -34,6 +34,19 @@ export interface DatasetCopy {
 /** Told after each file. */
 export type CopyProgress = (done: { readonly path: string; readonly bytes: number }) => void
 
+export interface PublishOptions {
+  readonly progress: (done: {
+    readonly path: string
+    readonly bytes: number
+    /** What proved that the store holds the file. */
+    readonly confirmedBy: Rung
+  }) => void
+  /** Aborted, it ends with the signal's reason, and with no upload open. */
+  readonly signal?: AbortSignal | undefined
+  /** Absent: those that suit a store far away. */
+  readonly sizes?: PartSizes
+}
+
 /**
  * Puts the dataset into the store, where it is not there yet. Files that are there whole are not
  * sent again; the index comes last, so that a copy with an index is complete.
@@ -43,7 +56,7 @@ export type CopyProgress = (done: { readonly path: string; readonly bytes: numbe
 export async function publishDataset(
   store: ObjectStore,
   dataset: DatasetCopy,
-  progress: CopyProgress,
+  options: PublishOptions,
 ): Promise<boolean> {
   const before = await fingerprintInStore(store)
   if (before === dataset.fingerprint) return false
@@ -51,10 +64,14 @@ export async function publishDataset(
   if (before !== undefined) await store.remove(indexKey)
   const files: DatasetIndex['files'] = []
   for (const file of dataset.files) {
-    const crc = await fileCrc32(file.path)
-    files.push({ path: file.relative, bytes: file.bytes, crc32: crc })
-    await publishFile(store, file, crc)
-    progress({ path: file.relative, bytes: file.bytes })
+    const { path, relative, bytes } = file
+    const crc = await fileCrc32(path, options.signal)
+    files.push({ path: relative, bytes, crc32: crc })
+    const body = { path, offset: 0, length: bytes }
+    const sent = { key: `dataset/${relative}`, body, crc32: crc }
+    const there = await provenBy(await store.head(sent.key), store, sent)
+    const confirmedBy = there ?? (await putFile(store, sent, options))
+    options.progress({ path: relative, bytes, confirmedBy })
   }
   const { fingerprint, entry } = dataset
   const index: DatasetIndex = { format: 1, fingerprint, entry, files }
@@ -72,13 +89,20 @@ async function fingerprintInStore(store: ObjectStore): Promise<string | undefine
   }
 }
 
-async function publishFile(store: ObjectStore, file: DatasetFile, crc: number): Promise<void> {
-  const key = `dataset/${file.relative}`
-  const found = await store.head(key)
-  if (found?.size === file.bytes && found.crc32 === crc) return
-  const body = { path: file.path, offset: 0, length: file.bytes }
-  const acknowledgement = await putFile(store, key, body, crc)
-  await confirm(store, key, acknowledgement, { crc32: crc, size: file.bytes, body })
+/** Undefined where the store holds no such file. To read it back costs less than to send it. */
+async function provenBy(
+  found: ObjectInfo | undefined,
+  store: ObjectStore,
+  { key, body, crc32 }: FileToPut,
+): Promise<Rung | undefined> {
+  const size = body.length
+  if (found?.size !== size) return undefined
+  try {
+    return await confirm(store, key, found, { crc32, size, body })
+  } catch (error) {
+    if (isFailure(error, 'corrupt')) return undefined
+    throw error
+  }
 }
 
 /** @throws Failure `corrupt`: it is there and cannot be read */
@@ -193,11 +217,12 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-async function fileCrc32(path: string): Promise<number> {
+async function fileCrc32(path: string, signal?: AbortSignal): Promise<number> {
   await using file = await open(path)
   const buffer = Buffer.alloc(chunkBytes)
   let crc = 0
   for (;;) {
+    signal?.throwIfAborted()
     const { bytesRead } = await file.read(buffer, 0, buffer.length, null)
     if (bytesRead === 0) return crc
     crc = crc32(buffer.subarray(0, bytesRead), crc)

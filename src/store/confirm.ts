@@ -2,7 +2,7 @@
  * Whether what the store has taken is what was sent: a 200 alone proves nothing (measured: a server
  * that keeps half a body and answers 200 contents the SDK).
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { Failure } from '../failure.ts'
 import { bodyChunks } from './body.ts'
@@ -12,6 +12,13 @@ const CHUNK_BYTES = 64 << 20
 
 /** What proved that the store holds what was sent. */
 export type Rung = 'checksum' | 'etag' | 'read-back'
+
+/** To go after "confirmed". */
+export const rungText: Readonly<Record<Rung, string>> = {
+  checksum: 'by the CRC-32 that the store answers with',
+  etag: 'by ETags, which are the MD5 of what was sent',
+  'read-back': 'by reading each of them back',
+}
 
 /** What was sent: `crc32` and `size` (bytes) of the whole body. */
 export interface Sent {
@@ -45,6 +52,23 @@ export async function confirm(
   }
   await readBack(store, key, sent)
   return 'read-back'
+}
+
+/**
+ * The rung that this store's objects are proved by: tried on one of its own, which is removed.
+ *
+ * @throws Failure: the store takes no put, or keeps something else
+ */
+export async function probeConfirmation(store: ObjectStore): Promise<Rung> {
+  const key = `probe/${randomUUID()}`
+  const body = Buffer.from(key)
+  const sent = { crc32: crc32(body), size: body.length, body }
+  const said = await store.put(key, body, { crc32: sent.crc32 })
+  try {
+    return await confirm(store, key, said, sent)
+  } finally {
+    await store.remove(key)
+  }
 }
 
 /** Chunk after chunk until one is short: an object longer than what was sent is found out too. */

@@ -31,8 +31,10 @@ export function eachRequest(store: ObjectStore, around: Around): ObjectStore {
 const eachPart = (upload: MultipartUpload, around: Around): MultipartUpload => ({
   key: upload.key,
   id: upload.id,
+  ...(upload.startedAt !== undefined && { startedAt: upload.startedAt }),
   putPart: (number, body, options) =>
     around(() => upload.putPart(number, body, options), options?.signal),
-  complete: (parts) => around(() => upload.complete(parts)),
+  listParts: () => around(() => upload.listParts()),
+  complete: (parts, whole) => around(() => upload.complete(parts, whole)),
   abort: () => around(() => upload.abort()),
 })

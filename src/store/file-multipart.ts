@@ -1,15 +1,17 @@
 /**
  * An upload in parts to a folder: a side folder of its own, which completing turns into one file.
+ * A part's name is its number and its CRC-32, so that what a dead process left is told by names.
  */
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, hasCode } from '../failure.ts'
 import { fileFailure } from './file-errors.ts'
-import { makeLastingFolder, publish, writeIncoming } from './file-write.ts'
+import { type Incoming, makeLastingFolder, publish, writeIncoming } from './file-write.ts'
 import type { Acknowledgement, Body, MultipartUpload, PartRef, PutOptions } from './store.ts'
 
 const KEY_FILE = 'key'
+const partName = /^(?<number>[1-9]\d*)-(?<etag>[0-9a-f]{1,8})$/
 
 interface Target {
   readonly key: string
@@ -21,7 +23,7 @@ export async function startFileMultipart(parts: string, target: Target): Promise
   const id = randomUUID()
   await makeLastingFolder(join(parts, id))
   await writeFile(join(parts, id, KEY_FILE), target.key)
-  return new FileMultipart(parts, id, target)
+  return new FileMultipart(join(parts, id), { ...target, id, startedAt: Date.now() })
 }
 
 export async function openFileMultiparts(
@@ -30,10 +32,13 @@ export async function openFileMultiparts(
 ): Promise<readonly MultipartUpload[]> {
   const open: MultipartUpload[] = []
   for (const id of await namesIn(parts)) {
+    const folder = join(parts, id)
     // Without its key file the start itself was cut short: it is found with the empty key.
-    const key = await readFile(join(parts, id, KEY_FILE), 'utf8').catch(() => '')
+    const key = await readFile(join(folder, KEY_FILE), 'utf8').catch(() => '')
     if (!key.startsWith(ask.prefix)) continue
-    open.push(new FileMultipart(parts, id, { key, path: ask.pathOf(key) }))
+    const begun = await stat(join(folder, KEY_FILE)).catch(() => undefined)
+    const startedAt = Math.floor(begun?.mtimeMs ?? 0)
+    open.push(new FileMultipart(folder, { key, path: ask.pathOf(key), id, startedAt }))
   }
   return open
 }
@@ -41,14 +46,19 @@ export async function openFileMultiparts(
 class FileMultipart implements MultipartUpload {
   readonly key: string
   readonly id: string
+  readonly startedAt: number
   readonly #folder: string
   readonly #path: string
 
-  constructor(parts: string, id: string, target: Target) {
-    this.id = id
-    this.key = target.key
-    this.#path = target.path
-    this.#folder = join(parts, id)
+  constructor(
+    folder: string,
+    upload: Target & { readonly id: string; readonly startedAt: number },
+  ) {
+    this.id = upload.id
+    this.key = upload.key
+    this.startedAt = upload.startedAt
+    this.#path = upload.path
+    this.#folder = folder
   }
 
   async putPart(number: number, body: Body, options: PutOptions = {}): Promise<PartRef> {
@@ -56,13 +66,22 @@ class FileMultipart implements MultipartUpload {
       options.signal?.throwIfAborted()
       await this.#mustBeOpen()
       const incoming = await writeIncoming(this.#folder, [body], options.crc32)
-      const ref = { number, etag: incoming.crc32.toString(16), size: incoming.bytes }
+      const { crc32, bytes: size } = incoming
+      const ref = { number, etag: crc32.toString(16), size, crc32 }
       await publish(incoming.path, this.#partPath(ref))
+      await this.#removeOthersOf(ref)
       return ref
     })
   }
 
-  async complete(parts: readonly PartRef[]): Promise<Acknowledgement> {
+  async listParts(): Promise<readonly PartRef[]> {
+    return this.#guard(() => this.#kept())
+  }
+
+  async complete(
+    parts: readonly PartRef[],
+    whole: { readonly crc32?: number } = {},
+  ): Promise<Acknowledgement> {
     return this.#guard(async () => {
       await this.#mustBeOpen()
       const bodies: Body[] = []
@@ -72,10 +91,11 @@ class FileMultipart implements MultipartUpload {
         if (found?.size !== ref.size) this.#refuse(`upload has no such part. part=${ref.number}`)
         bodies.push({ path, offset: 0, length: ref.size })
       }
-      const whole = await writeIncoming(this.#folder, bodies)
-      await publish(whole.path, this.#path)
+      const joined = await writeIncoming(this.#folder, bodies)
+      await this.#mustBe(whole.crc32, joined)
+      await publish(joined.path, this.#path)
       await this.abort()
-      return { crc32: whole.crc32 }
+      return { crc32: joined.crc32 }
     })
   }
 
@@ -83,12 +103,45 @@ class FileMultipart implements MultipartUpload {
     await this.#guard(() => rm(this.#folder, { recursive: true, force: true }))
   }
 
+  async #mustBe(want: number | undefined, { path, crc32 }: Incoming): Promise<void> {
+    if (want === undefined || want === crc32) return
+    await rm(path, { force: true })
+    const facts = `key=${this.key}, want=${want}, found=${crc32}`
+    throw new Failure('corrupt', `upload has another CRC-32 than the object. ${facts}`, {
+      remedy: 'Start the upload anew.',
+    })
+  }
+
+  async #removeOthersOf(ref: PartRef): Promise<void> {
+    for (const name of await readdir(this.#folder)) {
+      const path = join(this.#folder, name)
+      if (!name.startsWith(`${ref.number}-`) || path === this.#partPath(ref)) continue
+      if (partName.test(name)) await rm(path, { force: true })
+    }
+  }
+
+  /** Of two under one number, which a death while it was put again has left, the later. */
+  async #kept(): Promise<readonly PartRef[]> {
+    await this.#mustBeOpen()
+    const kept = new Map<number, PartRef & { readonly at: number }>()
+    for (const name of await readdir(this.#folder)) {
+      const { number, etag } = partName.exec(name)?.groups ?? {}
+      if (number === undefined || etag === undefined) continue
+      const file = await stat(join(this.#folder, name)).catch(() => undefined)
+      if (!file) continue
+      const { size, mtimeMs: at } = file
+      const found = { number: Number(number), etag, size, crc32: Number.parseInt(etag, 16), at }
+      if (at >= (kept.get(found.number)?.at ?? 0)) kept.set(found.number, found)
+    }
+    return [...kept.values()].map(({ at: _, ...ref }) => ref).sort((a, b) => a.number - b.number)
+  }
+
   async #mustBeOpen(): Promise<void> {
     const found = await stat(join(this.#folder, KEY_FILE)).catch(() => undefined)
     if (!found) this.#refuse('upload was completed or aborted.')
   }
 
-  #partPath(ref: PartRef): string {
+  #partPath(ref: Pick<PartRef, 'number' | 'etag'>): string {
     return join(this.#folder, `${ref.number}-${ref.etag}`)
   }
 

@@ -101,15 +101,22 @@ export class MemoryStore implements ObjectStore {
     const upload: MultipartUpload = {
       key,
       id,
+      startedAt: Date.now(),
       putPart: async (number, body, options = {}) => {
         const bytes = await this.#take(key, body, options)
         this.#mustBeOpen(upload)
         parts.set(number, bytes)
-        return { number, etag: md5(bytes), size: bytes.length }
+        return refOf(number, bytes)
       },
-      complete: async (refs) => {
+      listParts: async () => {
+        this.#mustBeOpen(upload)
+        const refs = [...parts].map(([number, bytes]) => refOf(number, bytes))
+        return refs.sort((a, b) => a.number - b.number)
+      },
+      complete: async (refs, { crc32: want } = {}) => {
         this.#mustBeOpen(upload)
         const whole = Buffer.concat(refs.map((ref) => partOf(parts, ref, key)))
+        if (want !== undefined) checkCrc(want, crc32(whole), whole)
         this.#uploads.delete(id)
         return this.#keep(key, whole)
       },
@@ -147,6 +154,13 @@ export class MemoryStore implements ObjectStore {
     return said
   }
 }
+
+const refOf = (number: number, bytes: Buffer): PartRef => ({
+  number,
+  etag: md5(bytes),
+  size: bytes.length,
+  crc32: crc32(bytes),
+})
 
 function partOf(parts: ReadonlyMap<number, Buffer>, ref: PartRef, key: string): Buffer {
   const bytes = parts.get(ref.number)

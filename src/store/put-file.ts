@@ -1,52 +1,140 @@
-/** A file of any size as one object: whole where it is small, else in equal parts. */
+/**
+ * A file of any size as one confirmed object: whole where it is small, else in equal parts, as R2
+ * demands them. An upload that a dead process left is gone on with; one that fails is aborted, for
+ * its parts are paid for and seen by nobody.
+ */
+import { isFailure } from '../failure.ts'
+import { probe } from '../probe.ts'
+import { confirm, type Rung } from './confirm.ts'
+import { type PartLayout, stretchOf, uploadOf } from './open-upload.ts'
 import type { Acknowledgement, FileBody, MultipartUpload, ObjectStore, PartRef } from './store.ts'
 
-/** Up to here one put will do. */
-const wholeBytesMax = 64 * 2 ** 20
-const partBytesMin = 16 * 2 ** 20
-/** S3 takes 10,000 parts. */
-const partsMax = 9000
-const partsAtOnce = 4
+/** What is put, and where. */
+export interface FileToPut {
+  readonly key: string
+  readonly body: FileBody
+  /** CRC-32 of the body. */
+  readonly crc32: number
+}
+
+/** In bytes; S3 takes parts of 5 MiB and more. */
+export interface PartSizes {
+  /** Up to here one put will do. */
+  readonly wholeBytesMax: number
+  readonly partBytes: number
+}
 
 /**
- * Parts are of one size, all but the last, as R2 demands. An upload of this key that an earlier
- * start left open is aborted first: its parts are paid for, and nobody completes it.
- *
- * @param crc32  of the file
+ * Parts in flight lie in memory: 64 MiB of them, or one whole file of that size. Only files beyond
+ * 144 GB have larger parts.
+ */
+const usualSizes: PartSizes = { wholeBytesMax: 64 * 2 ** 20, partBytes: 16 * 2 ** 20 }
+const partsAtOnce = 4
+/** S3 takes 10,000. */
+const partsMax = 9000
+/** A body that arrives damaged once may have been the line; twice, it is the store. */
+const triesMax = 2
+
+/**
+ * @returns  what proved that the store holds the file
+ * @throws   Failure, as the store throws it; `corrupt` too where the file changes meanwhile. The
+ *           signal's reason where it is aborted: after the upload is.
  */
 export async function putFile(
   store: ObjectStore,
-  key: string,
-  body: FileBody,
-  crc32: number,
-): Promise<Acknowledgement> {
-  if (body.length <= wholeBytesMax) return await store.put(key, body, { crc32 })
-  for (const orphan of await store.openMultiparts(key)) if (orphan.key === key) await orphan.abort()
+  file: FileToPut,
+  options: { readonly sizes?: PartSizes; readonly signal?: AbortSignal | undefined } = {},
+): Promise<Rung> {
+  const { sizes = usualSizes, signal } = options
+  for (let tries = 1; ; tries++) {
+    try {
+      if (file.body.length > sizes.wholeBytesMax) {
+        return await putInParts(store, file, { partBytes: sizes.partBytes, signal })
+      }
+      const { key, body, crc32 } = file
+      const taken = await store.put(key, body, { crc32, ...(signal && { signal }) })
+      return await confirm(store, key, taken, sentBy(file))
+    } catch (error) {
+      if (tries === triesMax || !isFailure(error, 'corrupt')) throw error
+    }
+  }
+}
+
+interface InParts {
+  readonly partBytes: number
+  readonly signal: AbortSignal | undefined
+}
+
+async function putInParts(store: ObjectStore, file: FileToPut, how: InParts): Promise<Rung> {
+  const { body, key } = file
+  const partBytes = Math.max(how.partBytes, Math.ceil(body.length / partsMax))
+  const layout = { body, partBytes, count: Math.ceil(body.length / partBytes), signal: how.signal }
+  const found = await uploadOf(store, key, layout)
+  if (found) {
+    try {
+      return await finish(store, file, { ...found, layout })
+    } catch (error) {
+      // Another process may have ended it, or its parts are not what the store listed.
+      if (!isFailure(error, 'invalid') && !isFailure(error, 'corrupt')) throw error
+    }
+  }
+  how.signal?.throwIfAborted()
   const upload = await store.startMultipart(key)
+  return await finish(store, file, { upload, parts: [], layout })
+}
+
+interface Begun {
+  readonly upload: MultipartUpload
+  /** Those that the store holds. */
+  readonly parts: readonly PartRef[]
+  readonly layout: PartLayout
+}
+
+async function finish(store: ObjectStore, file: FileToPut, begun: Begun): Promise<Rung> {
   try {
-    return await upload.complete(await putParts(upload, body))
+    const parts = await putMissing(begun)
+    begun.layout.signal?.throwIfAborted()
+    const said = await complete(store, file, { ...begun, parts })
+    return await confirm(store, file.key, said, sentBy(file))
   } catch (error) {
-    await upload.abort().catch(() => undefined)
+    await begun.upload.abort().catch(() => undefined)
     throw error
   }
 }
 
 /** Settles only when no part is under way: one that comes after the abort would be paid for. */
-async function putParts(upload: MultipartUpload, body: FileBody): Promise<PartRef[]> {
-  const partBytes = Math.max(partBytesMin, Math.ceil(body.length / partsMax))
-  const count = Math.ceil(body.length / partBytes)
-  const parts: PartRef[] = []
+async function putMissing({ upload, parts: held, layout }: Begun): Promise<PartRef[]> {
+  const parts = new Map(held.map((part) => [part.number, part]))
+  const numbers = Array.from({ length: layout.count }, (_, i) => i + 1)
+  const missing = numbers.filter((number) => !parts.has(number)).values()
   const failures: unknown[] = []
-  let next = 0
+  const options = layout.signal ? { signal: layout.signal } : {}
   const sendInTurn = async () => {
-    for (let i = next++; i < count && failures.length === 0; i = next++) {
-      const offset = body.offset + i * partBytes
-      const length = Math.min(partBytes, body.length - i * partBytes)
-      parts[i] = await upload.putPart(i + 1, { path: body.path, offset, length })
+    for (const number of missing) {
+      if (failures.length > 0) return
+      parts.set(number, await upload.putPart(number, stretchOf(layout, number), options))
+      probe('store.part-put')
     }
   }
   const noted = () => sendInTurn().catch((error: unknown) => failures.push(error))
   await Promise.all(Array.from({ length: partsAtOnce }, noted))
   if (failures.length > 0) throw failures[0]
-  return parts
+  return [...parts.values()].sort((a, b) => a.number - b.number)
 }
+
+/** After a try whose answer was lost there is no upload any more: then the object tells. */
+async function complete(
+  store: ObjectStore,
+  { key, body, crc32 }: FileToPut,
+  { upload, parts }: Begun,
+): Promise<Acknowledgement> {
+  try {
+    return await upload.complete(parts, { crc32 })
+  } catch (error) {
+    const found = isFailure(error, 'invalid') ? await store.head(key) : undefined
+    if (found?.size !== body.length) throw error
+    return found
+  }
+}
+
+const sentBy = ({ body, crc32 }: FileToPut) => ({ body, crc32, size: body.length })

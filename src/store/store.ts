@@ -40,6 +40,8 @@ export interface PartRef {
   readonly number: number
   readonly etag: string
   readonly size: number
+  /** Of the part, where the store keeps one. */
+  readonly crc32?: number
 }
 
 /** What one request of a listing brings. */
@@ -54,9 +56,20 @@ export interface ListPage {
 export interface MultipartUpload {
   readonly key: string
   readonly id: string
+  /** Milliseconds since the epoch, where the store says when it began. */
+  readonly startedAt?: number
+  /** Put again under its number, a part takes the place of the one before. */
   putPart(number: number, body: Body, options?: PutOptions): Promise<PartRef>
-  /** The object appears whole, or not at all. */
-  complete(parts: readonly PartRef[]): Promise<Acknowledgement>
+  /** The parts that were taken so far, by whatever process, in order of their numbers. */
+  listParts(): Promise<readonly PartRef[]>
+  /**
+   * The object appears whole, or not at all. After a try whose answer was lost the store may say
+   * that there is no such upload (`invalid`): look at the object then.
+   *
+   * @param whole  CRC-32 of the object: a store that can compare it refuses another (`corrupt`)
+   */
+  complete(parts: readonly PartRef[], whole?: { readonly crc32?: number }): Promise<Acknowledgement>
+  /** No error where it was completed or aborted. */
   abort(): Promise<void>
 }
 
@@ -93,7 +106,10 @@ export interface ObjectStore {
   /** No error where there is none. */
   remove(key: string): Promise<void>
   startMultipart(key: string): Promise<MultipartUpload>
-  /** Uploads that were started and neither completed nor aborted. */
+  /**
+   * Uploads that were started and neither completed nor aborted. Some stores find them by their
+   * whole key only (MinIO).
+   */
   openMultiparts(prefix: string): Promise<readonly MultipartUpload[]>
   close(): void
 }

@@ -6,14 +6,21 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { crc32 } from 'node:zlib'
 import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
   type GetObjectCommandOutput,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
   type S3ClientConfig,
+  UploadPartCommand,
+  type UploadPartCommandInput,
 } from '@aws-sdk/client-s3'
 import { isFailure } from '../../../src/failure.ts'
+import { crcToHeader } from '../../../src/store/s3-headers.ts'
+import { keysOf } from '../store/contents.ts'
 import { embedded, env, s3At, tempFolder } from '../store/opening.ts'
 
 const text = (value: string): Buffer => Buffer.from(value)
@@ -124,22 +131,86 @@ test('dev s3: a delimiter folds keys into folders, page by page', async () => {
   client.destroy()
 })
 
-test('dev s3: parts of unequal size, or below 5 MiB, are refused', async () => {
-  const store = s3At((await embedded()).endpoint)
+test('dev s3: parts below 5 MiB are refused; on demand those of unequal size too', async () => {
+  const server = await embedded()
+  const store = s3At(server.endpoint)
   const mib = 1 << 20
-  for (const sizes of [
-    [mib, mib],
+  const complete = async (sizes: readonly number[]): Promise<void> => {
+    const upload = await store.startMultipart('k')
+    const puts = sizes.map((size, i) => upload.putPart(i + 1, Buffer.alloc(size)))
+    const refs = await Promise.all(puts)
+    await upload.complete(refs).finally(() => upload.abort())
+  }
+  const unequal = [
     [6 * mib, 5 * mib, mib],
     [5 * mib, 6 * mib],
-  ]) {
-    const upload = await store.startMultipart('k')
-    const refs = await Promise.all(
-      sizes.map((size, i) => upload.putPart(i + 1, Buffer.alloc(size))),
-    )
-    await assert.rejects(upload.complete(refs), (error) => isFailure(error, 'invalid'))
-    await upload.abort()
+  ]
+  await assert.rejects(complete([mib, mib]), (error) => isFailure(error, 'invalid'))
+  for (const sizes of unequal) await complete(sizes)
+  await store.remove('k')
+  server.faults.push({ kind: 'equal-parts', times: Number.POSITIVE_INFINITY })
+  for (const sizes of unequal) {
+    await assert.rejects(complete(sizes), (error) => isFailure(error, 'invalid'))
   }
   assert.equal(await store.head('k'), undefined)
+  await complete([5 * mib, 5 * mib, mib])
+})
+
+test('dev s3: a part’s checksum must be the one that was announced, and be right', async () => {
+  const server = await embedded()
+  const client = clientOf(server.endpoint, { requestChecksumCalculation: 'WHEN_REQUIRED' })
+  const object = { Bucket: 'bucket', Key: 'k' }
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(object))
+  const part = { ...object, UploadId, PartNumber: 1, Body: text('one') }
+  const right = crcToHeader(crc32('one'))
+  const put = (command: UploadPartCommandInput) => client.send(new UploadPartCommand(command))
+  await assert.rejects(put({ ...part, ChecksumCRC32: right }), { name: 'InvalidRequest' })
+
+  const crc = { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const
+  const announced = await client.send(new CreateMultipartUploadCommand({ ...object, ...crc }))
+  assert.equal(announced.ChecksumType, 'FULL_OBJECT')
+  const guarded = { ...part, UploadId: announced.UploadId }
+  await assert.rejects(put(guarded), { name: 'InvalidRequest' })
+  const wrong = { ...guarded, ChecksumCRC32: crcToHeader(crc32('two')) }
+  await assert.rejects(put(wrong), { name: 'BadDigest' })
+  const { ETag } = await put({ ...guarded, ChecksumCRC32: right })
+
+  const ended = { ...object, UploadId: announced.UploadId, ChecksumType: 'FULL_OBJECT' } as const
+  const complete = (ChecksumCRC32: string, MpuObjectSize: number) => {
+    const MultipartUpload = { Parts: [{ ETag, PartNumber: 1 }] }
+    const command = { ...ended, MultipartUpload, ChecksumCRC32, MpuObjectSize }
+    return client.send(new CompleteMultipartUploadCommand(command))
+  }
+  await assert.rejects(complete(crcToHeader(1), 3), { name: 'BadDigest' })
+  await assert.rejects(complete(right, 4), { name: 'InvalidRequest' })
+  assert.equal((await complete(right, 3)).ChecksumCRC32, right)
+  client.destroy()
+})
+
+test('dev s3: lists of parts, uploads and objects go on over short pages', async () => {
+  const server = await embedded()
+  server.faults.push({ kind: 'short-pages', times: Number.POSITIVE_INFINITY })
+  const store = s3At(server.endpoint)
+  const numbers = [1, 2, 3, 4, 5]
+  const upload = await store.startMultipart('a')
+  for (const number of numbers) await upload.putPart(number, text(`part ${number}`))
+  assert.deepEqual(
+    (await upload.listParts()).map(({ number }) => number),
+    numbers,
+  )
+  const keys = ['a', 'a', 'b', 'b', 'b', 'c', 'd']
+  for (const key of keys.slice(1)) await store.startMultipart(key)
+  const open = await store.openMultiparts('')
+  assert.deepEqual(
+    open.map(({ key }) => key),
+    keys,
+  )
+  assert.equal(new Set(open.map(({ id }) => id)).size, keys.length)
+  for (const key of numbers) await store.put(`n${key}`, text('x'))
+  assert.deepEqual(
+    await keysOf(store.list('')),
+    numbers.map((key) => `n${key}`),
+  )
 })
 
 test('dev s3: what was stored outlives the server; a torn journal loses one line', async () => {

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { datasetFingerprint } from '../../../src/dataset/fingerprint.ts'
 import { openDataset } from '../../../src/dataset/shards.ts'
 import { fetchDataset, publishDataset } from '../../../src/run/dataset-copy.ts'
+import { FileStore } from '../../../src/store/file.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { Acknowledgement, Body, PutOptions } from '../../../src/store/store.ts'
 import { writeRows } from '../../support/rows.ts'
 import { scratch } from '../../support/target-run.ts'
 
 const columns = { inputIds: 'input_ids', lossMask: 'loss_mask', seqLen: 'seq_len' }
+const quiet = { progress: () => undefined }
 const indexKey = 'dataset/index.json'
 
 class Counting extends MemoryStore {
@@ -40,7 +42,9 @@ async function published(t: TestContext, store: MemoryStore, rows: readonly numb
   const path = join(await scratch(t), 'dataset')
   await writeRows(path, rows, { shards: 2 })
   const progress: string[] = []
-  const sent = await publishDataset(store, copyOf(path), (done) => progress.push(done.path))
+  const sent = await publishDataset(store, copyOf(path), {
+    progress: (done) => progress.push(done.path),
+  })
   return { path, sent, progress }
 }
 
@@ -69,7 +73,7 @@ test('dataset copy: a single Arrow file comes back under its name', async (t) =>
   const dir = join(await scratch(t), 'dataset')
   await writeRows(dir, rows, { shards: 1 })
   const file = join(dir, 'data-00000-of-00001.arrow')
-  await publishDataset(store, copyOf(file), () => undefined)
+  await publishDataset(store, copyOf(file), quiet)
   const opened = await fetchDataset(store, await scratch(t), () => undefined)
   assert.deepEqual(rowsOf(opened), rowsOf(file))
 })
@@ -90,8 +94,47 @@ test('dataset copy: cut short before its index, only what is missing is sent', a
   await store.remove(indexKey)
   await store.remove('dataset/data-00001-of-00002.arrow')
   store.puts.length = 0
-  await publishDataset(store, copyOf(path), () => undefined)
+  await publishDataset(store, copyOf(path), quiet)
   assert.deepEqual(store.puts, ['dataset/data-00001-of-00002.arrow', indexKey])
+})
+
+test('dataset copy: what a store without checksums holds is compared, not resent', async (t) => {
+  const at = join(await scratch(t), 'store')
+  const path = join(await scratch(t), 'dataset')
+  await writeRows(path, rows, { shards: 2 })
+  await publishDataset(new FileStore(at), copyOf(path), quiet)
+  const store = new FileStore(at)
+  await store.remove(indexKey)
+  const file = join(at, 'dataset', 'data-00000-of-00002.arrow')
+  const before = await stat(file)
+  const confirmedBy: string[] = []
+  await publishDataset(store, copyOf(path), {
+    progress: (done) => confirmedBy.push(done.confirmedBy),
+  })
+  assert.deepEqual(new Set(confirmedBy), new Set(['etag']))
+  assert.equal((await stat(file)).ino, before.ino)
+})
+
+test('dataset copy: told to stop in mid-upload, it ends with no upload open', async (t) => {
+  const store = new MemoryStore()
+  const path = join(await scratch(t), 'dataset')
+  await writeRows(path, rows, { shards: 1 })
+  const stopping = new AbortController()
+  const start = store.startMultipart.bind(store)
+  store.startMultipart = async (key) => {
+    const upload = await start(key)
+    stopping.abort(new Error('stopped'))
+    return upload
+  }
+  const sizes = { wholeBytesMax: 100, partBytes: 100 }
+  const publishing = publishDataset(store, copyOf(path), {
+    ...quiet,
+    sizes,
+    signal: stopping.signal,
+  })
+  await assert.rejects(publishing, { message: 'stopped' })
+  assert.deepEqual(await store.openMultiparts(''), [])
+  assert.equal(await store.head(indexKey), undefined)
 })
 
 test('dataset copy: one that changed is sent anew, and no index vouches meanwhile', async (t) => {
@@ -120,7 +163,7 @@ test('dataset copy: a damaged index stops a fetch, and a publication mends it', 
     fetchDataset(store, await scratch(t), () => undefined),
     { kind: 'corrupt', message: /key=dataset\/index.json/ },
   )
-  assert.ok(await publishDataset(store, copyOf(path), () => undefined))
+  assert.ok(await publishDataset(store, copyOf(path), quiet))
   assert.equal((await indexOf(store)).fingerprint, copyOf(path).fingerprint)
 })
 

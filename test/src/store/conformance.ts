@@ -1,6 +1,6 @@
 /** What every store promises: one suite, run on each of them. */
 import assert from 'node:assert/strict'
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -8,32 +8,24 @@ import { crc32 } from 'node:zlib'
 import { isFailure } from '../../../src/failure.ts'
 import { conditionalPuts } from '../../../src/store/conditional.ts'
 import { confirm } from '../../../src/store/confirm.ts'
-import type { ObjectInfo, ObjectStore } from '../../../src/store/store.ts'
+import type { ObjectStore } from '../../../src/store/store.ts'
+import { filler, keysOf } from './contents.ts'
 import { tempFolder } from './opening.ts'
+import { partsConformance } from './parts-conformance.ts'
 
 const MIB = 1 << 20
 const text = (value: string): Buffer => Buffer.from(value)
 const sizes = [0, 1, 70_000, MIB + 1]
 
-/** Bytes that differ from each other, the same for the same size. */
-export const filler = (size: number): Buffer => {
-  const bytes = Buffer.alloc(size)
-  for (let i = 0; i < size; i++) bytes[i] = (i * 31 + (i >> 8)) & 255
-  return bytes
-}
-
-export async function keysOf(listing: AsyncIterable<ObjectInfo>): Promise<string[]> {
-  const keys: string[] = []
-  for await (const { key } of listing) keys.push(key)
-  return keys
-}
+/** A test of what every store promises. */
+export type Claim = (what: string, work: (store: ObjectStore) => Promise<void>) => void
 
 /** `open` gives an empty store for each test, or skips it and gives none. */
 export function conformance(
   name: string,
   open: (t: TestContext) => Promise<ObjectStore | undefined>,
 ): void {
-  const claim = (what: string, work: (store: ObjectStore) => Promise<void>): void => {
+  const claim: Claim = (what, work) => {
     test(`${name}: ${what}`, async (t) => {
       const store = await open(t)
       if (store) await work(store)
@@ -170,41 +162,7 @@ export function conformance(
     assert.deepEqual(await keysOf(store.list('')), [])
   })
 
-  claim('parts become one object when they are completed, and nothing before', async (store) => {
-    const parts = [filler(5 * MIB), filler(5 * MIB).reverse(), filler(1000)]
-    const upload = await store.startMultipart('big/one')
-    const refs = await Promise.all(
-      parts.map((part, i) => upload.putPart(i + 1, part, { crc32: crc32(part) })),
-    )
-    assert.deepEqual(
-      refs.map((ref) => ref.size),
-      [5 * MIB, 5 * MIB, 1000],
-    )
-    assert.equal(await store.head('big/one'), undefined)
-    assert.deepEqual(await keysOf(store.list('')), [])
-    await upload.complete(refs)
-    const whole = await store.get('big/one')
-    const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-    assert.equal(sha(whole ?? text('')), sha(Buffer.concat(parts)))
-    assert.deepEqual(await store.openMultiparts('big/one'), [])
-  })
-
-  claim('an upload that nobody completed is found and aborted', async (store) => {
-    const left = await store.startMultipart('big/left')
-    await left.putPart(1, text('one'))
-    const other = await store.startMultipart('big/other')
-    const open = await store.openMultiparts('big/left')
-    assert.deepEqual(
-      open.map(({ key, id }) => [key, id]),
-      [['big/left', left.id]],
-    )
-    for (const upload of open) await upload.abort()
-    assert.deepEqual(await store.openMultiparts('big/left'), [])
-    await left.abort()
-    await assert.rejects(left.putPart(2, text('two')), (e) => isFailure(e, 'invalid'))
-    await other.abort()
-    assert.deepEqual(await keysOf(store.list('')), [])
-  })
+  partsConformance(claim)
 
   claim('a key that could leave the store is refused', async (store) => {
     const bad = [

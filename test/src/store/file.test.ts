@@ -11,7 +11,7 @@ import { explain, Failure, isFailure } from '../../../src/failure.ts'
 import { FileStore } from '../../../src/store/file.ts'
 import { fileFailure } from '../../../src/store/file-errors.ts'
 import { exclusively } from '../../../src/store/file-lock.ts'
-import { keysOf } from './conformance.ts'
+import { keysOf } from './contents.ts'
 import { tempFolder } from './opening.ts'
 
 const text = (value: string): Buffer => Buffer.from(value)

@@ -5,7 +5,7 @@ import { Failure } from '../../../src/failure.ts'
 import { limited } from '../../../src/store/limited.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { retrying } from '../../../src/store/retry.ts'
-import { keysOf } from './conformance.ts'
+import { keysOf } from './contents.ts'
 import { HastyClock } from './hasty-clock.ts'
 import { embedded, s3At } from './opening.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { FileStore } from '../../../src/store/file.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'
-import { keysOf } from './conformance.ts'
+import { keysOf } from './contents.ts'
 import { embedded, s3At, tempFolder } from './opening.ts'
 
 const counts = [999, 1000, 1001, 2500]

@@ -4,34 +4,53 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Failure } from '../../../src/failure.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
-import { putFile } from '../../../src/store/put-file.ts'
-import type { MultipartUpload } from '../../../src/store/store.ts'
+import { type FileToPut, type PartSizes, putFile } from '../../../src/store/put-file.ts'
+import type { MultipartUpload, ObjectStore, PutOptions } from '../../../src/store/store.ts'
+import { fileCrc32 } from '../../support/file-crc32.ts'
 import { scratch } from '../../support/target-run.ts'
+import { embedded, s3At } from './opening.ts'
 
 const MiB = 2 ** 20
+const small: PartSizes = { wholeBytesMax: 100, partBytes: 40 }
 
-/** What became of the parts of an upload. */
+/** What became of the parts of an upload, and of the upload. */
 class Watched extends MemoryStore {
   readonly sizes: number[] = []
   readonly afterAbort: number[] = []
-  /** The part at which the store fails; none by default. */
-  failsAt = 0
-  aborted = false
+  /** Called before each part. */
+  beforePart: (number: number) => void = () => undefined
+  /** Called before an upload is completed, and after it. */
+  beforeComplete: () => void = () => undefined
+  afterComplete: () => void = () => undefined
+  aborted = 0
 
   override async startMultipart(key: string): Promise<MultipartUpload> {
-    const upload = await super.startMultipart(key)
+    return this.#watched(await super.startMultipart(key))
+  }
+
+  override async openMultiparts(prefix: string): Promise<readonly MultipartUpload[]> {
+    return (await super.openMultiparts(prefix)).map((upload) => this.#watched(upload))
+  }
+
+  #watched(upload: MultipartUpload): MultipartUpload {
     return {
       ...upload,
-      putPart: async (number, body, options) => {
-        if (this.aborted) this.afterAbort.push(number)
-        if (number === this.failsAt) throw new Failure('unavailable', 'the line is down')
+      putPart: async (number, body, options: PutOptions = {}) => {
+        if (this.aborted > 0) this.afterAbort.push(number)
+        this.beforePart(number)
         const part = await upload.putPart(number, body, options)
         this.sizes[number - 1] = part.size
-        if (this.aborted) this.afterAbort.push(number)
+        if (this.aborted > 0) this.afterAbort.push(number)
         return part
       },
+      complete: async (parts, whole) => {
+        this.beforeComplete()
+        const said = await upload.complete(parts, whole)
+        this.afterComplete()
+        return said
+      },
       abort: async () => {
-        this.aborted = true
+        this.aborted += 1
         await upload.abort()
       },
     }
@@ -39,31 +58,44 @@ class Watched extends MemoryStore {
 }
 
 /** A file of zeros, and an `end` that tells its end from the rest. */
-async function fileOf(t: TestContext, bytes: number) {
+async function fileOf(t: TestContext, bytes: number, end = 'end'): Promise<FileToPut> {
   const path = join(await scratch(t), 'file')
   await using file = await open(path, 'w')
   await file.truncate(bytes)
-  await file.write(Buffer.from('end'), 0, 3, bytes - 3)
-  return { path, offset: 0, length: bytes }
+  await file.write(Buffer.from(end), 0, end.length, bytes - end.length)
+  return { key: 'k', body: { path, offset: 0, length: bytes }, crc32: await fileCrc32(path) }
 }
+
+const stretch = ({ body }: FileToPut, number: number) => {
+  const offset = (number - 1) * small.partBytes
+  const length = Math.min(small.partBytes, body.length - offset)
+  return { path: body.path, offset, length }
+}
+
+const isOpen = async (store: ObjectStore): Promise<boolean> =>
+  (await store.openMultiparts('')).length > 0
 
 test('put file: one that is small goes whole, with its checksum', async (t) => {
   const store = new Watched()
-  await assert.rejects(putFile(store, 'k', await fileOf(t, 1000), 1), { kind: 'corrupt' })
+  const file = await fileOf(t, 1000)
+  await assert.rejects(putFile(store, { ...file, crc32: 1 }), { kind: 'corrupt' })
   assert.equal(await store.head('k'), undefined)
+  assert.equal(await putFile(store, file), 'checksum')
   assert.deepEqual(store.sizes, [])
 })
 
-test('put file: a large one goes in equal parts; orphans of its key go first', async (t) => {
+test('put file: a large one goes in equal parts; other uploads of its key go first', async (t) => {
   const store = new Watched()
-  await store.startMultipart('k')
+  const orphan = await store.startMultipart('k')
+  await orphan.putPart(1, Buffer.from('of another file'))
+  store.sizes.length = 0
   const other = await store.startMultipart('k2')
-  const body = await fileOf(t, 65 * MiB + 7)
-  await putFile(store, 'k', body, 0)
+  const file = await fileOf(t, 65 * MiB + 7)
+  assert.equal(await putFile(store, file), 'checksum')
   assert.deepEqual(store.sizes, [16 * MiB, 16 * MiB, 16 * MiB, 16 * MiB, MiB + 7])
-  assert.equal((await store.head('k'))?.size, body.length)
-  const end = await store.get('k', { start: body.length - 3, end: body.length })
-  assert.equal(String(end), 'end')
+  const { length } = file.body
+  assert.equal((await store.head('k'))?.size, length)
+  assert.equal(String(await store.get('k', { start: length - 3, end: length })), 'end')
   const open = await store.openMultiparts('k')
   assert.deepEqual(
     open.map(({ id }) => id),
@@ -71,13 +103,122 @@ test('put file: a large one goes in equal parts; orphans of its key go first', a
   )
 })
 
+test('put file: 37 MiB in parts of 8, to a store that wants them equal', async (t) => {
+  const server = await embedded()
+  const complete = { operation: 'CompleteMultipartUpload' }
+  server.faults.push({ kind: 'equal-parts', match: complete, times: 9 })
+  const file = await fileOf(t, 37 * MiB)
+  const sizes = { wholeBytesMax: 8 * MiB, partBytes: 8 * MiB }
+  const store = s3At(server.endpoint)
+  assert.equal(await putFile(store, file, { sizes }), 'checksum')
+  assert.equal(server.stats.requests.UploadPart, 5)
+  assert.equal((await store.head('k'))?.crc32, file.crc32)
+})
+
+test('put file: a store without checksums is asked once, then confirmed otherwise', async (t) => {
+  const server = await embedded()
+  server.faults.push({
+    match: { operation: 'CreateMultipartUpload' },
+    kind: 'error',
+    status: 501,
+    code: 'NotImplemented',
+    times: 1,
+  })
+  const sizes = { wholeBytesMax: 5 * MiB, partBytes: 5 * MiB }
+  const store = s3At(server.endpoint)
+  const file = await fileOf(t, 6 * MiB)
+  assert.equal(await putFile(store, file, { sizes }), 'read-back')
+  assert.equal(server.stats.requests.CreateMultipartUpload, 2)
+  assert.equal(await isOpen(store), false)
+})
+
 test('put file: where a part fails, no part comes after the abort', async (t) => {
   const store = new Watched()
-  store.failsAt = 2
-  const putting = putFile(store, 'k', await fileOf(t, 100 * MiB), 0)
+  store.beforePart = (number) => {
+    if (number === 2) throw new Failure('unavailable', 'the line is down')
+  }
+  const putting = putFile(store, await fileOf(t, 1000), { sizes: small })
   await assert.rejects(putting, { message: 'the line is down' })
-  assert.ok(store.aborted)
+  assert.equal(store.aborted, 1)
   assert.deepEqual(store.afterAbort, [])
-  assert.deepEqual(await store.openMultiparts(''), [])
+  assert.equal(await isOpen(store), false)
   assert.equal(await store.head('k'), undefined)
+})
+
+test('put file: told to stop, it aborts what it began, and sends nothing after', async (t) => {
+  const store = new Watched()
+  const stopping = new AbortController()
+  store.beforePart = (number) => {
+    if (number === 3) stopping.abort(new Error('stopped'))
+  }
+  const file = await fileOf(t, 1000)
+  const putting = putFile(store, file, { sizes: small, signal: stopping.signal })
+  await assert.rejects(putting, { message: 'stopped' })
+  assert.deepEqual(store.afterAbort, [])
+  assert.equal(await isOpen(store), false)
+  assert.equal(await store.head('k'), undefined)
+})
+
+test('put file: an open upload of the same file is gone on with', async (t) => {
+  const store = new Watched()
+  const file = await fileOf(t, 130)
+  const left = await store.startMultipart('k')
+  for (const number of [4, 1]) await left.putPart(number, stretch(file, number))
+  const second = await store.startMultipart('k')
+  const sent: number[] = []
+  store.beforePart = (number) => sent.push(number)
+  assert.equal(await putFile(store, file, { sizes: small }), 'checksum')
+  assert.deepEqual(sent, [2, 3])
+  assert.equal(store.aborted, 1, `${second.id} goes: one is enough`)
+  assert.equal(await isOpen(store), false)
+})
+
+test('put file: an upload with a part that is not of this file is aborted', async (t) => {
+  const file = await fileOf(t, 130)
+  const other = await fileOf(t, 130, 'END')
+  const wrong = [
+    { name: 'bytes', number: 4, body: stretch(other, 4) },
+    { name: 'size', number: 1, body: { ...file.body, length: 41 } },
+    { name: 'number', number: 5, body: stretch(file, 1) },
+  ]
+  for (const { name, number, body } of wrong) {
+    const store = new Watched()
+    await (await store.startMultipart('k')).putPart(number, body)
+    const sent: number[] = []
+    store.beforePart = (part) => sent.push(part)
+    assert.equal(await putFile(store, file, { sizes: small }), 'checksum', name)
+    assert.deepEqual(sent, [1, 2, 3, 4], name)
+    assert.equal(store.aborted, 1, name)
+  }
+})
+
+test('put file: an upload that is taken away meanwhile is begun anew', async (t) => {
+  const store = new Watched()
+  const file = await fileOf(t, 130)
+  const left = await store.startMultipart('k')
+  await left.putPart(1, stretch(file, 1))
+  let times = 0
+  store.beforeComplete = () => {
+    if (times++ === 0) void left.abort()
+  }
+  assert.equal(await putFile(store, file, { sizes: small }), 'checksum')
+  assert.equal(times, 2)
+})
+
+test('put file: completed, its answer lost: the object tells that all is well', async (t) => {
+  const store = new Watched()
+  const file = await fileOf(t, 130)
+  store.afterComplete = () => {
+    throw new Failure('invalid', 'no such upload')
+  }
+  assert.equal(await putFile(store, file, { sizes: small }), 'checksum')
+})
+
+test('put file: other bytes than the checksum says never appear', async (t) => {
+  const store = new Watched()
+  const file = await fileOf(t, 130)
+  const putting = putFile(store, { ...file, crc32: file.crc32 ^ 1 }, { sizes: small })
+  await assert.rejects(putting, { kind: 'corrupt' })
+  assert.equal(await store.head('k'), undefined)
+  assert.equal(await isOpen(store), false)
 })
