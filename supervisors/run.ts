@@ -23,6 +23,7 @@ import { root } from './root.ts'
 import { RunClaims } from './run-claims.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
+import { spoolLost } from './spool-lost.ts'
 import { Counted, Speeds } from './status.ts'
 import { lockHasPermit } from './storage.ts'
 import { StoreAway } from './store-away.ts'
@@ -286,10 +287,9 @@ export class RunProcess implements RootControl {
       void this.#poll(this.#planted)
     }
     if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
-    const failure = this.#storeAway.note(event)
+    const lost = this.#storeAway.note(event) ?? spoolLost(event, this.#config.work)
+    const failure = lost ?? (event.kind === 'died' ? this.#claims.storm() : null)
     if (failure) this.#life.send({ type: 'gaveUp', failure })
-    const storm = event.kind === 'died' ? this.#claims.storm() : null
-    if (storm) this.#life.send({ type: 'gaveUp', failure: storm })
   }
 
   /** A reader that has restarted does not know that it is paused. */

@@ -1,5 +1,5 @@
 /**
- * One SDK client, set as measured, and the attempt: one request under a deadline, its error
+ * One SDK client, set as measured, with the lean way to put beside it; and the attempt: one request under a deadline, its error
  * understood. The SDK never retries here (its budget of retries runs dry when all requests fail at
  * once): `retrying` does. The cure for expired credentials alone is inside: no wrapper knows of it.
  */
@@ -9,6 +9,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
 import { meaningOf, s3Failure } from './s3-errors.ts'
+import { S3Wire } from './s3-wire.ts'
 
 /** How an S3-compatible store is spoken to; all of it may be left out for Amazon's own. */
 export interface S3Options {
@@ -69,6 +70,8 @@ export interface Deadline {
 
 export class S3Connection {
   readonly client: S3Client
+  /** Puts, past the client's middleware; over the same connections. */
+  readonly wire: S3Wire
   readonly #timeouts: S3Timeouts
   readonly #agents: readonly HttpAgent[]
   #ready: Promise<void> | undefined
@@ -100,6 +103,7 @@ export class S3Connection {
       },
     })
     signWithoutBody(this.client)
+    this.wire = new S3Wire(this.client, { http: httpAgent, https: httpsAgent }, this.#timeouts)
   }
 
   /**
