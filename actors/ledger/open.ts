@@ -9,19 +9,17 @@ import { type RecoverProgress, recoverSpool } from '../../src/spool/recover.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { Committer } from './commit.ts'
+import { Compactor } from './compactor.ts'
 import type { LedgerInput } from './index.ts'
 import { Ledger } from './ledger.ts'
 import { Room } from './room.ts'
 
-/** A snapshot is written once so many segments lie beside it. */
-const compactEvery = 64
-/** Nobody reads a manifest for longer than this. */
-const graceMs = 10 * 60_000
 const appendPauseMs = 2000
 
 export interface OpenedLedger {
   readonly ledger: Ledger
   readonly committer: Committer
+  readonly compactor: Compactor
 }
 
 export interface OpenParts {
@@ -33,7 +31,7 @@ export interface OpenParts {
   readonly replayed: () => void
   /** Told after each spooled file. */
   readonly recovering: (progress: RecoverProgress) => void
-  /** A commit that cannot be made: the thread ends. */
+  /** A commit that cannot be made, a manifest that is damaged: the thread ends. */
   readonly fatal: (error: unknown) => void
 }
 
@@ -47,11 +45,16 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
   const table = await manifest.replay()
   log.info({ committed: table.stored, quarantined: table.quarantined }, 'manifest replayed')
   parts.replayed()
+  const compactor = new Compactor({ manifest, log, fatal: parts.fatal })
+  compactor.begin()
   const spool = await openSpool(join(input.work, 'spool'))
   const committer = new Committer({
     rule: input.commit,
     clock,
-    append: (entries) => append(manifest, entries, { clock, log }),
+    append: async (entries) => {
+      await append(manifest, entries, { clock, log })
+      compactor.committed()
+    },
     committed: (entries) => ledger.committed(entries),
     failed: parts.fatal,
   })
@@ -71,7 +74,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     const counts = { whole: found.good.length, torn: found.torn.length, temps: found.temps.length }
     log.info(counts, 'spool recovered')
   }
-  return { ledger, committer }
+  return { ledger, committer, compactor }
 }
 
 /** A segment is tried until it is there: what it names is stored, and its files wait for it. */
@@ -84,24 +87,11 @@ async function append(
     try {
       const segment = await manifest.append(entries)
       log.debug({ segment, entries: entries.length }, 'committed')
-      break
+      return
     } catch (error) {
       if (!isFailure(error, 'unavailable')) throw error
       log.warn({ reason: explain(error) }, 'a segment waits for the store')
       await sleep(appendPauseMs, clock)
     }
-  }
-  if (manifest.appended % compactEvery === 0) await compact(manifest, log)
-}
-
-/** Compaction saves the next replay some time; a store that cannot do it now loses nothing. */
-async function compact(manifest: Manifest, log: Log): Promise<void> {
-  try {
-    const { snapshot, removed } = await manifest.compact({ graceMs })
-    log.info({ snapshot, removed }, 'manifest compacted')
-  } catch (error) {
-    // A store may refuse to remove what a snapshot covers; the manifest is no worse for it.
-    if (!isFailure(error) || error.kind === 'corrupt') throw error
-    log.warn({ reason: explain(error) }, 'compaction is put off')
   }
 }

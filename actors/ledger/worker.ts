@@ -20,7 +20,7 @@ const store = await patientStore(input.store, {
   attempts: input.attempts,
   log,
 })
-const { ledger, committer } = await openLedger(input, {
+const { ledger, committer, compactor } = await openLedger(input, {
   generation: self.generation,
   store,
   log,
@@ -72,6 +72,7 @@ self.live({
   drain: async () => {
     life.send({ type: 'drain' })
     await committer.flush()
+    await compactor.stop()
     await ledger.sweep()
     life.send({ type: 'drained' })
   },

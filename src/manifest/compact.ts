@@ -1,13 +1,12 @@
 /** Many segments → one snapshot; then, after a grace, the segments it covers are removed. */
-import { crc32 } from 'node:zlib'
 import type { Clock, Random } from '../clock.ts'
 import { probe } from '../probe.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { covers, type Heads, includes, raise } from './heads.ts'
 import { newWriterId, snapshotKey } from './names.ts'
 import { inParallel } from './read.ts'
-import { type ListedSnapshot, type Listing, type Replayed, replay } from './replay.ts'
-import { encodeManifest } from './segment.ts'
+import type { ListedSnapshot, Listing, Replayed } from './replay.ts'
+import { writeSnapshot } from './snapshot.ts'
 
 /** What a compaction did: the snapshot it wrote, how many files it removed. */
 export interface Compacted {
@@ -16,13 +15,30 @@ export interface Compacted {
   readonly removed: number
 }
 
-/** @throws as `replay` */
+/** How long what a snapshot covers stays beside it, and who may end the work. */
+export interface CompactOptions {
+  readonly graceMs: number
+  /** Gives up at the next part, and leaves nothing half sent. */
+  readonly signal?: AbortSignal
+}
+
+/** What is compacted; `refresh` replays, at a moment when nothing is being appended. */
+export interface Compactable {
+  readonly state: Replayed
+  readonly refresh: () => Promise<Listing>
+}
+
+/**
+ * Segments may be appended meanwhile: what the snapshot covers is settled before it is written.
+ *
+ * @throws as `replay` and `writeSnapshot`
+ */
 export async function compact(
   store: ObjectStore,
-  state: Replayed,
-  options: { readonly graceMs: number; readonly clock: Clock; readonly random: Random },
+  { state, refresh }: Compactable,
+  options: CompactOptions & { readonly clock: Clock; readonly random: Random },
 ): Promise<Compacted> {
-  const listing = await replay(store, state)
+  const listing = await refresh()
   const snapshot = isCovered(state, listing) ? undefined : await write(store, state, options)
   const now = options.clock.now()
   // Clocks may differ from the store's. A file removed too early costs a reader one more listing,
@@ -45,17 +61,19 @@ const isCovered = (state: Replayed, listing: Listing): boolean =>
 async function write(
   store: ObjectStore,
   state: Replayed,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  {
+    clock,
+    random,
+    signal,
+  }: { readonly clock: Clock; readonly random: Random; readonly signal?: AbortSignal },
 ): Promise<string> {
   const id = newWriterId(clock, random)
-  const key = snapshotKey(id)
-  const heads = new Map(state.heads)
-  const bytes = encodeManifest(state.table.blocks, { kind: 'snapshot', id, covers: heads })
+  const covers = new Map(state.heads)
   probe('manifest.before-snapshot')
-  await store.put(key, bytes, { crc32: crc32(bytes) })
+  await writeSnapshot(store, { id, covers, blocks: state.table.blocks, signal })
   probe('manifest.snapshot')
-  state.snapshots.set(id, { covers: heads, proved: true })
-  return key
+  state.snapshots.set(id, { covers, proved: true })
+  return snapshotKey(id)
 }
 
 function needlessKeys(

@@ -51,16 +51,18 @@ export type HeaderFacts =
   | Omit<Extract<Header, { kind: 'segment' }>, 'format' | 'entries' | 'batches'>
   | Omit<Extract<Header, { kind: 'snapshot' }>, 'format' | 'entries' | 'batches'>
 
-/** The header as schema metadata, with room for the seal. */
-export function headerMetadata(header: Header): Map<string, string> {
-  const text = JSON.stringify(header, (_, value: unknown) =>
+/** The header as the file spells it. */
+export const headerText = (header: Header): string =>
+  JSON.stringify(header, (_, value: unknown) =>
     value instanceof Map ? Object.fromEntries(value) : value,
   )
-  return new Map([
+
+/** A header's text as schema metadata, with room for the seal. */
+export const headerMetadata = (text: string): Map<string, string> =>
+  new Map([
     [headerKey, text],
     [sealKey, `${sealStart}${crcText(0)}`],
   ])
-}
 
 /**
  * Writes into a schema message, in place, its own checksum (taken with zeros where it stands), so

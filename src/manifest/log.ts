@@ -8,12 +8,13 @@ import { Failure } from '../failure.ts'
 import { probe } from '../probe.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { Block } from './block.ts'
-import { type Compacted, compact } from './compact.ts'
+import { type Compacted, type CompactOptions, compact } from './compact.ts'
 import type { ManifestEntry } from './entry.ts'
 import type { Heads } from './heads.ts'
 import { segmentKey } from './names.ts'
 import { type Replayed, replay } from './replay.ts'
-import { encodeManifest } from './segment.ts'
+import { encodeManifest, isWhole } from './segment.ts'
+import { abortUnfinished } from './snapshot.ts'
 import { EntryTable } from './table.ts'
 
 /** The manifest, open for one start: read by `replay`, written under this start's name alone. */
@@ -40,10 +41,15 @@ export interface Manifest {
   /**
    * Writes a snapshot of all there is, where segments lie uncovered. Removes segments, and
    * snapshots that a newer one makes needless, once the snapshot that covers them is `graceMs` old:
-   * until then someone may be reading them.
+   * until then someone may be reading them. Segments may be appended meanwhile.
    */
-  compact(options: { readonly graceMs: number }): Promise<Compacted>
+  compact(options: CompactOptions): Promise<Compacted>
+  /** Aborts snapshots that an earlier start left half sent. For who holds the run's lock alone. */
+  abortUnfinished(): Promise<void>
 }
+
+/** How often a segment is put that the store did not keep as it was. */
+const putsMax = 3
 
 /** Who writes; time and chance are for compaction. */
 export interface ManifestOptions {
@@ -64,18 +70,22 @@ export function openManifest(store: ObjectStore, options: ManifestOptions): Mani
   }
   const segments = new SegmentWriter(store, writer, state)
   const serial = queue()
+  const compactions = queue()
+  const refresh = () => serial(() => replay(store, state))
   return {
     table: state.table,
     get appended() {
       return segments.next
     },
-    replay: () =>
-      serial(async () => {
-        await replay(store, state)
-        return state.table
-      }),
+    replay: async () => {
+      await refresh()
+      return state.table
+    },
     append: (entries) => serial(() => segments.append(entries)),
-    compact: ({ graceMs }) => serial(() => compact(store, state, { graceMs, clock, random })),
+    // In a queue of its own: a snapshot takes long to send, and commits do not wait for it.
+    compact: (how) =>
+      compactions(() => compact(store, { state, refresh }, { ...how, clock, random })),
+    abortUnfinished: () => compactions(() => abortUnfinished(store)),
   }
 }
 
@@ -119,8 +129,8 @@ class SegmentWriter {
   async #settle({ seq, block, bytes }: Unsettled): Promise<void> {
     const key = this.#key(seq)
     probe('manifest.before-put')
-    const fresh = await this.#store.putIfAbsent(key, bytes, { crc32: crc32(bytes) })
-    if (!fresh) await this.#requireOurs(key, bytes)
+    await this.#store.putIfAbsent(key, bytes, { crc32: crc32(bytes) })
+    await this.#confirm(key, bytes)
     probe('manifest.put')
     this.#unsettled = undefined
     this.next = seq + 1
@@ -128,13 +138,16 @@ class SegmentWriter {
     this.#state.table.merge(block)
   }
 
-  /** A try whose answer was lost may have put it there. */
-  async #requireOurs(key: string, bytes: Buffer): Promise<void> {
-    const found = await this.#store.get(key)
-    if (found?.equals(bytes)) return
-    throw new Failure('superseded', `another writes under this writer's name. key=${key}`, {
-      remedy: 'Let one supervisor run; start the other again when it has ended.',
-    })
+  /** A 200 alone proves nothing, and what the segment names is removed from the spool next. */
+  async #confirm(key: string, bytes: Buffer): Promise<void> {
+    for (let puts = 1; ; puts++) {
+      const found = await this.#store.get(key)
+      if (found?.equals(bytes)) return
+      // What was damaged on its way may be put again; a whole file is another's.
+      if (found && isWhole(found, key)) throw supersededBy(key)
+      if (puts === putsMax) throw unkept(key, bytes.length, found?.length)
+      await this.#store.put(key, bytes, { crc32: crc32(bytes) })
+    }
   }
 
   #encode(block: Block, seq: number): Buffer {
@@ -147,6 +160,19 @@ class SegmentWriter {
   #key(seq: number): string {
     return segmentKey({ writer: this.#writer, seq })
   }
+}
+
+const supersededBy = (key: string): Failure =>
+  new Failure('superseded', `another writes under this writer's name. key=${key}`, {
+    remedy: 'Let one supervisor run; start the other again when it has ended.',
+  })
+
+const unkept = (key: string, want: number, found: number | undefined): Failure => {
+  const bytes = `bytes: want=${want}, found=${found ?? 'no such object'}`
+  return new Failure(
+    'unavailable',
+    `store does not keep a segment as it was put. key=${key}, ${bytes}`,
+  )
 }
 
 /** Runs what it is given one after the other, each whatever became of the one before. */

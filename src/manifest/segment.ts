@@ -14,6 +14,7 @@ import {
   type Header,
   type HeaderFacts,
   headerMetadata,
+  headerText,
   isSealed,
   parseHeader,
   seal,
@@ -21,7 +22,7 @@ import {
 import { crcText } from './key.ts'
 
 /** A continuation mark and a length of 0 (Arrow columnar format, "IPC Streaming Format"). */
-const endMark = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)
+export const endMark = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)
 
 /** Blocks become record batches, one each. */
 export function encodeManifest(blocks: Iterable<EntryRows>, facts: HeaderFacts): Buffer {
@@ -33,9 +34,7 @@ export function encodeManifest(blocks: Iterable<EntryRows>, facts: HeaderFacts):
     entries: full.reduce((sum, block) => sum + block.count, 0),
     batches: batches.map((bytes) => [bytes.length, crc32(bytes)]),
   }
-  const schema = encodeSchema(headerMetadata(header))
-  seal(schema)
-  return Buffer.concat([schema, ...batches, endMark])
+  return Buffer.concat([encodeOpening(headerText(header)), ...batches, endMark])
 }
 
 /** A file's first message. */
@@ -111,6 +110,20 @@ export function decodeBatch(
   return rows
 }
 
+/** Whether these bytes are a manifest file, all of it and undamaged. */
+export function isWhole(bytes: Uint8Array, key: string): boolean {
+  try {
+    const opening = decodeOpening(bytes, { key, size: bytes.length })
+    for (const [number, { start, end }] of opening.ranges.entries()) {
+      decodeBatch(opening, { key, number, bytes: bytes.subarray(start, end) })
+    }
+    return true
+  } catch (error) {
+    if (isFailure(error, 'corrupt')) return false
+    throw error
+  }
+}
+
 function decodeRows(
   opening: Opening,
   {
@@ -129,16 +142,21 @@ function decodeRows(
 }
 
 /** One record batch as a stream writes it, without the schema before it and the end mark behind. */
-function encodeBatch(rows: EntryRows): Uint8Array {
+export function encodeBatch(rows: EntryRows): Uint8Array {
   const whole = stream(toBatch(rows))
   return whole.subarray(openingLength(whole), whole.length - endMark.length)
 }
 
-/** The schema message alone, with this metadata. */
-function encodeSchema(metadata: Map<string, string>): Buffer {
+/**
+ * The schema message, sealed, with this text of a header. Texts of one length make messages of one
+ * length.
+ */
+export function encodeOpening(text: string): Buffer {
   const { data } = toBatch(new Block(0))
-  const whole = stream(new RecordBatch(new Schema(fields, metadata), data))
-  return Buffer.from(whole.subarray(0, openingLength(whole)))
+  const whole = stream(new RecordBatch(new Schema(fields, headerMetadata(text)), data))
+  const message = Buffer.from(whole.subarray(0, openingLength(whole)))
+  seal(message)
+  return message
 }
 
 const stream = (batch: RecordBatch): Uint8Array =>
