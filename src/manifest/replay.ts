@@ -2,7 +2,7 @@
 import { Failure } from '../failure.ts'
 import type { ObjectInfo, ObjectStore } from '../store/store.ts'
 import { damaged } from './header.ts'
-import { absent, covers, type Heads, includes, raise } from './heads.ts'
+import { absent, type Heads, includes, raise } from './heads.ts'
 import {
   parseSegmentKey,
   parseSnapshotKey,
@@ -93,16 +93,18 @@ function snapshotOf({ key, size, lastModified }: ObjectInfo): ListedSnapshot[] {
 
 async function readSnapshots(
   store: ObjectStore,
-  { snapshots }: Listing,
+  { segments, snapshots }: Listing,
   state: Replayed,
 ): Promise<boolean> {
   for (const { id, key, size } of snapshots) {
-    if (state.snapshots.has(id)) continue
+    const known = state.snapshots.get(id)
+    const isNeeded = (covers: Heads) => mustBeRead({ size, covers }, open(segments, state), state)
+    if (known && !isNeeded(known.covers)) continue
     const opened = await openObject(store, { key, size })
     if (!opened) return false
     const { header } = opened
     if (header.kind !== 'snapshot' || header.id !== id) throw damaged(key, 'it is another file')
-    const proved = !covers(state.heads, header.covers)
+    const proved = isNeeded(header.covers)
     if (proved) {
       state.table.reserve(Math.max(header.entries, state.table.size))
       if (!(await opened.read((rows) => state.table.merge(rows)))) return false
@@ -113,12 +115,26 @@ async function readSnapshots(
   return true
 }
 
+/**
+ * Whether a snapshot holds what no segment does any more, or in fewer bytes: whoever follows a run
+ * reads the few segments that are new to him, not all there is once a compaction.
+ */
+function mustBeRead(
+  snapshot: { readonly size: number; readonly covers: Heads },
+  segments: readonly ListedSegment[],
+  state: Replayed,
+): boolean {
+  const inIt = segments.filter((segment) => includes(snapshot.covers, segment))
+  const bytes = inIt.reduce((sum, { size }) => sum + size, 0)
+  return bytes > snapshot.size || absent(state.heads, inIt, snapshot.covers).length > 0
+}
+
 async function readSegments(
   store: ObjectStore,
   listing: Listing,
   state: Replayed,
 ): Promise<boolean> {
-  const wanted = listing.segments.filter((segment) => !includes(state.heads, segment))
+  const wanted = open(listing.segments, state)
   let complete = true
   await inParallel(wanted, async ({ key, size, writer, seq }) => {
     const opened = await openObject(store, { key, size })
@@ -139,10 +155,12 @@ async function readSegments(
   return complete
 }
 
-const gapsIn = (listing: Listing, state: Replayed): readonly SegmentName[] => {
-  const open = listing.segments.filter((segment) => !includes(state.heads, segment))
-  return absent(state.heads, open, state.seen)
-}
+const gapsIn = (listing: Listing, state: Replayed): readonly SegmentName[] =>
+  absent(state.heads, open(listing.segments, state), state.seen)
+
+/** Those whose entries are not in the table yet. */
+const open = (segments: readonly ListedSegment[], { heads }: Replayed): ListedSegment[] =>
+  segments.filter((segment) => !includes(heads, segment))
 
 const missing = (name: SegmentName): Failure =>
   new Failure(
