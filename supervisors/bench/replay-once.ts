@@ -10,12 +10,15 @@ import { openStore } from '../../src/store/open.ts'
 const manifest = openManifest(await openStore(process.argv[2]), {
   writer: newWriterId(systemClock, Math.random),
 })
+const cpuBefore = process.cpuUsage()
 const before = performance.now()
 const table = await manifest.replay()
 const after = performance.now()
+const cpu = process.cpuUsage(cpuBefore)
 const answer = {
   entries: table.size,
   replaySeconds: (after - before) / 1000,
+  cpuSeconds: (cpu.user + cpu.system) / 1e6,
   // The clock of `performance` starts with the process.
   processSeconds: after / 1000,
   // On every system in kibibytes, says libuv.

@@ -2,122 +2,184 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
-import { type Random, seededRandom, systemClock } from '../../src/clock.ts'
-import type { ManifestEntry } from '../../src/manifest/entry.ts'
-import { openManifest } from '../../src/manifest/log.ts'
-import { newWriterId } from '../../src/manifest/names.ts'
+import { seededRandom } from '../../src/clock.ts'
 import { openStore } from '../../src/store/open.ts'
-import type { ObjectStore } from '../../src/store/store.ts'
 import { inFreshProcess } from './fresh.ts'
-import type { BenchReport } from './report.ts'
+import { writeManifest } from './manifest-writer.ts'
+import type { BenchReport, Figure } from './report.ts'
+import { serveS3 } from './served-s3.ts'
 
-/** How soon a run that starts again knows what is stored, in how much memory. */
-
-/** What a run has committed since its last compaction: segments, and entries a segment at most. */
-const recent = { segments: 50, entriesMax: 1000 }
-/** Entries of one append while the snapshot is made. */
-const chunk = 50_000
+/** What the manifest costs a run: at its start, at each commit, and at a compaction. */
 
 export interface ReplaySizes {
   readonly entries: number
   readonly repeats: number
 }
 
-const once = z.strictObject({
+const replayOnce = z.strictObject({
   entries: z.number(),
   replaySeconds: z.number(),
+  cpuSeconds: z.number(),
   processSeconds: z.number(),
   peakBytes: z.number(),
 })
-type Once = z.output<typeof once>
+type Replay = z.output<typeof replayOnce>
+
+const commitOnce = z.strictObject({
+  commitMs: z.number(),
+  compactionSeconds: z.number(),
+  pauseMs: z.number(),
+  snapshotBytes: z.number(),
+  peakBytes: z.number(),
+})
+type Commit = z.output<typeof commitOnce>
+
+interface Found {
+  readonly replays: Replay[]
+  readonly toFolder: Commit[]
+  readonly toS3: Commit[]
+}
 
 export async function benchReplay(
   folder: string,
-  { entries, repeats }: ReplaySizes,
+  sizes: ReplaySizes,
   note: (text: string) => void,
 ): Promise<BenchReport> {
   const root = join(folder, 'manifest-store')
   const url = pathToFileURL(root).href
   await rm(root, { recursive: true, force: true })
-  note(`writing a manifest of ${entries} entries`)
-  const segments = await writeManifest(await openStore(url), entries)
-  const found: Once[] = []
-  for (let repeat = 0; repeat < repeats; repeat++) {
-    note(`repeat ${repeat + 1} of ${repeats}`)
-    const script = new URL('./replay-once.js', import.meta.url)
-    const one = once.parse(await inFreshProcess({ script, args: [url] }))
+  note(`writing a manifest of ${sizes.entries} entries`)
+  const random = seededRandom(0)
+  const segments = await writeManifest(await openStore(url), sizes.entries, { random })
+  const found = await measure(url, sizes, note)
+  await rm(root, { recursive: true, force: true })
+  return {
+    bench: 'replay',
+    sizes: { entries: sizes.entries, segments, repeats: sizes.repeats },
+    method: [
+      `Each repeat is a new process that replays one snapshot and ${segments} segments from a`,
+      "file:// store, in the page cache. Memory is the process's own peak, Node's included. Then",
+      'others commit 20 segments of 1,000 entries (the median of them counts) and compact, once on',
+      'that store and once on the embedded S3 server, which knows of no other entries.',
+    ],
+    figures: figuresOf(found, sizes.entries),
+  }
+}
+
+async function measure(
+  url: string,
+  { entries, repeats }: ReplaySizes,
+  note: (text: string) => void,
+): Promise<Found> {
+  const found: Found = { replays: [], toFolder: [], toS3: [] }
+  const script = (name: string) => new URL(`./${name}.js`, import.meta.url)
+  for (let repeat = 1; repeat <= repeats; repeat++) {
+    note(`replay ${repeat} of ${repeats}`)
+    const one = replayOnce.parse(
+      await inFreshProcess({ script: script('replay-once'), args: [url] }),
+    )
     if (one.entries !== entries) {
       throw new Error(`replay lost entries. want=${entries}, found=${one.entries}`)
     }
-    found.push(one)
+    found.replays.push(one)
   }
-  await rm(root, { recursive: true, force: true })
-  const each = (of: (one: Once) => number) => found.map(of)
-  return {
-    bench: 'replay',
-    sizes: { entries, segments, repeats },
-    method: [
-      `Each repeat is a new process that replays one snapshot and ${segments} segments from a`,
-      "file:// store, in the page cache. Memory is the process's own peak, Node's included.",
-    ],
-    figures: [
-      {
-        name: 'replay',
-        unit: 's',
-        values: each((one) => one.replaySeconds),
-        target: { below: 1 },
-      },
-      {
-        name: 'the same, from the start of the process',
-        unit: 's',
-        values: each((one) => one.processSeconds),
-      },
-      {
-        name: 'peak resident memory',
-        unit: 'MB',
-        values: each((one) => one.peakBytes / 1e6),
-        target: { below: 300 },
-      },
-    ],
+  await using s3 = await serveS3()
+  const commit = async (args: readonly string[]) => {
+    const fresh = { script: script('commit-once'), args, env: s3.env }
+    return commitOnce.parse(await inFreshProcess(fresh))
   }
+  for (let repeat = 1; repeat <= repeats; repeat++) {
+    note(`commits and a compaction, ${repeat} of ${repeats}`)
+    found.toFolder.push(await commit([url, '', `${repeat}`]))
+    found.toS3.push(await commit([`${s3.url}/${repeat}`, s3.endpoint, `${repeat}`]))
+  }
+  return found
 }
 
-/** A snapshot of most, and segments of the rest. @returns  how many segments */
-async function writeManifest(store: ObjectStore, entries: number): Promise<number> {
-  const random = seededRandom(0)
-  const manifest = openManifest(store, { writer: newWriterId(systemClock, Math.random) })
-  const perSegment = Math.min(recent.entriesMax, Math.floor(entries / (2 * recent.segments)))
-  const segments = perSegment === 0 ? 0 : recent.segments
-  const inSnapshot = entries - segments * perSegment
-  for (let left = inSnapshot; left > 0; left -= chunk) {
-    await manifest.append(randomEntries(Math.min(chunk, left), random))
-  }
-  await manifest.compact({ graceMs: 0 })
-  // Only now is the snapshot there when it looks, and what it covers may go.
-  await manifest.compact({ graceMs: 0 })
-  for (let i = 0; i < segments; i++) await manifest.append(randomEntries(perSegment, random))
-  return segments
-}
+/** What is promised up to a million entries, and beyond. */
+const targetsFor = (entries: number) =>
+  entries <= 1e6
+    ? { seconds: { below: 1 }, memory: { below: 300 }, snapshot: { below: 50 } }
+    : { seconds: { below: 10 }, memory: { below: 1000 } }
 
-/** One in a thousand is quarantined. */
-const randomEntries = (count: number, random: Random): ManifestEntry[] =>
-  Array.from({ length: count }, () => {
-    const bad = random() < 0.001
-    const tokens = 1 + Math.floor(random() * 567)
-    return {
-      hash: [0, 1, 2, 3].map(() => word(random)).join(''),
-      key: null,
-      offset: 0,
-      length: bad ? 0 : 400 + tokens * 40_968,
-      tokens,
-      crc32: bad ? 0 : Math.floor(random() * 2 ** 32),
-      status: bad ? 'quarantined' : 'stored',
-      reason: bad ? 'values that are NaN or infinite (layer 33: 4096)' : null,
-      attempt: 0,
-    }
+function figuresOf({ replays, toFolder, toS3 }: Found, entries: number): Figure[] {
+  const { seconds, memory, snapshot } = { snapshot: undefined, ...targetsFor(entries) }
+  const replay = (of: (one: Replay) => number) => replays.map(of)
+  const commit = (of: (one: Commit) => number, on = toFolder) => on.map(of)
+  const commitTarget = { below: 50 }
+  const figure = (name: string, unit: Figure['unit'], values: readonly number[]) => ({
+    name,
+    unit,
+    values,
   })
-
-const word = (random: Random): string =>
-  Math.floor(random() * 2 ** 32)
-    .toString(16)
-    .padStart(8, '0')
+  return [
+    {
+      ...figure(
+        'replay',
+        's',
+        replay((one) => one.replaySeconds),
+      ),
+      target: seconds,
+    },
+    figure(
+      'the same, from the start of the process',
+      's',
+      replay((one) => one.processSeconds),
+    ),
+    figure(
+      'the same, processor time of the replay',
+      's',
+      replay((one) => one.cpuSeconds),
+    ),
+    {
+      ...figure(
+        'peak resident memory',
+        'MB',
+        replay((one) => one.peakBytes / 1e6),
+      ),
+      target: memory,
+    },
+    {
+      ...figure(
+        'a commit of 1,000 entries, file://',
+        'ms',
+        commit((one) => one.commitMs),
+      ),
+      target: commitTarget,
+    },
+    {
+      ...figure(
+        'the same, embedded S3',
+        'ms',
+        commit((one) => one.commitMs, toS3),
+      ),
+      target: commitTarget,
+    },
+    {
+      ...figure(
+        'snapshot',
+        'MB',
+        commit((one) => one.snapshotBytes / 1e6),
+      ),
+      ...(snapshot && { target: snapshot }),
+    },
+    figure(
+      'compaction, beside commits',
+      's',
+      commit((one) => one.compactionSeconds),
+    ),
+    {
+      ...figure(
+        'its longest hold of the thread, processor time',
+        'ms',
+        commit((one) => one.pauseMs),
+      ),
+      target: { below: 100 },
+    },
+    figure(
+      'its peak resident memory',
+      'MB',
+      commit((one) => one.peakBytes / 1e6),
+    ),
+  ]
+}
