@@ -10,6 +10,8 @@ export interface RootControl {
   continue(): Promise<void>
   /** Ends an actor's thread as a crash would; its supervisor starts it again. */
   kill(actor: string): Promise<void>
+  /** So many requests to the store at once, for as long as this run lasts. */
+  setMaxParallel(requests: number): Promise<void>
   /** Drains, saves and exits 5: resumable. */
   stop(): void
 }

@@ -1,5 +1,6 @@
-import type { TransferKind } from '../src/store/permits.ts'
+import type { PermitsStatus } from '../src/store/permits.ts'
 import { request } from './contract.ts'
+import type { PermitAsk, PermitEnd } from './permit.ts'
 import type { QuarantinedSample, SampleHash, SampleRef } from './sample.ts'
 
 /** A sample that one uploader, and no other, sends. */
@@ -39,7 +40,7 @@ export interface LedgerStatus {
   readonly spool: { readonly files: number; readonly bytes: number; readonly full: string | null }
   readonly uploading: number
   /** The ledger's own to give; one more is the lock's. */
-  readonly permits: { readonly open: number; readonly max: number; readonly peak: number }
+  readonly permits: PermitsStatus
   /** Stored, not yet named by a segment. */
   readonly uncommitted: number
   readonly segments: number
@@ -66,11 +67,17 @@ export const ledgerContract = {
   /** Answers the asker's questions for work that still wait: it drains. */
   wake: request<void, void>(),
   /**
-   * One HTTP request to the store may be open; null after some seconds without a permit: ask again.
+   * One HTTP request to the store may be open; false after some seconds without a permit: ask
+   * again.
    */
-  permit: request<TransferKind, number | null>(),
-  /** Idempotent. Permits of an asker whose port closes come back by themselves. */
-  release: request<number, void>(),
+  permit: request<PermitAsk, boolean>(),
+  /**
+   * Idempotent; also ends a question that still waits. Permits of an asker whose port closes come
+   * back by themselves.
+   */
+  release: request<PermitEnd, void>(),
+  /** From now on so many permits at most, in place of what the ledger was started with. */
+  setCap: request<number, void>(),
   /** Confirmed by the store. Idempotent by lease. */
   stored: request<{ readonly lease: number; readonly key: string }, void>(),
   /** May pass: the sample goes back to the queue. */

@@ -78,7 +78,7 @@ export {
 
 export { conditionalPuts } from './store/conditional.ts'
 export { confirm, type Rung, type Sent } from './store/confirm.ts'
-export { type Acquire, limited } from './store/limited.ts'
+export { type Acquire, limited, type Outcome, type Release } from './store/limited.ts'
 export { MemoryStore } from './store/memory.ts'
 export { openStore } from './store/open.ts'
 export { type FileToPut, type PartSizes, putFile } from './store/put-file.ts'

@@ -10,8 +10,7 @@ import { type Run, requireSameIdentity } from '../src/run/identity.ts'
 import { readRun } from '../src/run/stored-run.ts'
 import { conditionalPuts } from '../src/store/conditional.ts'
 import { confirm } from '../src/store/confirm.ts'
-import { openStore } from '../src/store/open.ts'
-import { retrying } from '../src/store/retry.ts'
+import { soleStore } from '../src/store/patient.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { type ChosenTarget, identityOf } from './preflight.ts'
 
@@ -25,8 +24,9 @@ export async function probeStore(
   config: Config,
   chosen: ChosenTarget | undefined,
 ): Promise<[string, null]> {
-  const settings = { clock: systemClock, random: Math.random, attempts: 3 }
-  const store = retrying(await openStore(config.store, config.s3), settings)
+  const { maxParallel } = config.upload
+  const place = { url: config.store, s3: config.s3 }
+  const store = await soleStore(place, { maxParallel, attempts: 3 })
   const rung = await putAndLook(store)
   const { honoured } = await conditionalPuts(store)
   const run = await readRun(store)

@@ -12,6 +12,8 @@ export function progressLines(status: RunStatus, columns: number): string[] {
   const { extracted, uploaded } = speed
   const paused = status.state === 'paused' ? '  paused' : ''
   const full = ledger.spool.full ? '  waits: the spool is full' : ''
+  const { inForce, max } = ledger.permits
+  const busy = inForce < max ? `  the store is busy: ${inForce} of ${max} requests` : ''
   const replay = `${count(reader.found)} of ${count(reader.examined)} rows were there`
   const extract = [
     `${perSecond(extracted.samplesPerSecond)} samples/s`,
@@ -21,7 +23,7 @@ export function progressLines(status: RunStatus, columns: number): string[] {
   const upload = [
     `${perSecond(uploaded.samplesPerSecond)} samples/s`,
     `${formatBytes(uploaded.bytesPerSecond)}/s`,
-    `${count(ledger.spool.files)} in the spool`,
+    `${count(ledger.spool.files)} in the spool${busy}`,
   ]
   const lines = [
     `replay   ${bar(reader.examined, reader.rows)} ${replay}`,

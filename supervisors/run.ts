@@ -3,29 +3,28 @@ import { actorIds } from '../actors/console/command.ts'
 import type { RootControl, RunStatus } from '../protocol/console.ts'
 import { type LedgerStatus, ledgerContract } from '../protocol/ledger.ts'
 import type { Peer } from '../protocol/peer.ts'
-import { permitsOf } from '../protocol/permit.ts'
 import { type ReaderStatus, readerContract } from '../protocol/reader.ts'
 import { systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config/schema.ts'
 import { Failure, isFailure } from '../src/failure.ts'
 import { type Log, openLog } from '../src/log.ts'
 import { patientStore } from '../src/store/patient.ts'
-import { Permits } from '../src/store/permits.ts'
 import type { TreeEvent } from './engine/events.ts'
 import { supervise, type Tree } from './engine/tree.ts'
+import { judge } from './judge.ts'
 import { tellLauncher } from './launcher.ts'
 import { keepLock } from './lock-beat.ts'
 import { logTarget } from './log-target.ts'
 import { openRun, publishRun } from './opening.ts'
-import { noUsableRow, type Prepared, prepare } from './preflight.ts'
+import { type Prepared, prepare } from './preflight.ts'
 import { progressFacts } from './progress.ts'
+import { RequestCap } from './request-cap.ts'
 import { root } from './root.ts'
 import { RunClaims } from './run-claims.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
 import { spoolLost } from './spool-lost.ts'
 import { Counted, Speeds } from './status.ts'
-import { lockHasPermit } from './storage.ts'
 import { StoreAway } from './store-away.ts'
 
 /** One run of the main job in this process: from its preflight to its exit code. */
@@ -35,7 +34,6 @@ const openingAttempts = 8
 /** For those who watch no terminal. */
 const progressMs = 30_000
 const pausedOrRunning = { active: 'running', paused: 'paused' }
-const storeRemedy = 'See the store and its rights; then run again: the spool keeps what waits.'
 
 export interface RunResult {
   readonly code: number
@@ -58,6 +56,7 @@ export class RunProcess implements RootControl {
   readonly #life = createActor(runMachine).start()
   readonly #storeAway: StoreAway
   readonly #claims: RunClaims
+  readonly #cap: RequestCap
   readonly #speeds = new Speeds()
   readonly #spooled = new Counted()
   readonly #stored = new Counted()
@@ -74,6 +73,7 @@ export class RunProcess implements RootControl {
     this.#config = config
     this.#lastWords = lastWords
     this.#storeAway = new StoreAway(systemClock, config.upload)
+    this.#cap = new RequestCap(config.upload)
     this.#log = openLog({ ...logTarget(config.work), actor: 'supervisor' })
     this.#claims = new RunClaims(config.work, this.#log)
   }
@@ -116,6 +116,11 @@ export class RunProcess implements RootControl {
     await this.#planted.tree.kill(actor)
   }
 
+  async setMaxParallel(requests: number): Promise<void> {
+    this.#log.info({ maxParallel: requests }, 'told how many requests may be open at once')
+    await this.#cap.set(requests)
+  }
+
   stop(): void {
     this.#life.send({ type: 'stop', code: exitCodes.stopped })
   }
@@ -144,11 +149,9 @@ export class RunProcess implements RootControl {
   async run(): Promise<RunResult> {
     const storm = this.#claims.judgeBefore()
     if (storm) return { code: exitCodes.gaveUp, failure: storm, status: this.status() }
-    const own = new Permits(this.#config.upload.maxParallel).taker('supervisor', 'manifest')
-    let acquire = own
     const place = { url: this.#config.store, s3: this.#config.s3 }
     const store = await patientStore(place, {
-      acquire: () => acquire(),
+      acquire: this.#cap.acquire,
       attempts: Math.min(openingAttempts, this.#config.upload.attempts),
       log: this.#log,
     })
@@ -166,10 +169,10 @@ export class RunProcess implements RootControl {
       if (published === 'stopped') await publishing.abort()
       if (published === 'stopped') return this.#ended()
       const planted = this.#plant(prepared)
-      if (!lockHasPermit(this.#config)) acquire = permitsOf(planted.ledger, 'manifest')
+      this.#cap.handOver(planted.tree, planted.ledger)
       await this.#live(planted)
     } finally {
-      acquire = own
+      this.#cap.takeBack()
       await lock.release()
     }
     return this.#ended()
@@ -249,7 +252,8 @@ export class RunProcess implements RootControl {
     try {
       this.#ledger = this.#counted(await ledger.ask.status())
       this.#reader = await reader.ask.status()
-      this.#judge(this.#reader, this.#ledger)
+      this.#speeds.note(this.#reader, this.#ledger, Date.now())
+      for (const event of judge(this.#reader, this.#ledger)) this.#life.send(event)
     } catch (error) {
       // An actor is away for a moment; the supervisor knows.
       if (!isFailure(error, 'unavailable')) throw error
@@ -264,24 +268,8 @@ export class RunProcess implements RootControl {
     return { ...ledger, spooled: this.#spooled.all, stored: this.#stored.all }
   }
 
-  #judge(reader: ReaderStatus, ledger: LedgerStatus): void {
-    this.#speeds.note(reader, ledger, Date.now())
-    if (ledger.gaveUp) {
-      const failure = new Failure('unavailable', ledger.gaveUp, { remedy: storeRemedy })
-      this.#life.send({ type: 'gaveUp', failure })
-    }
-    const { outcome } = reader
-    // Nothing was ever under way: the dataset is refused like one that the preflight refuses.
-    if (outcome && outcome.committed + outcome.quarantined + outcome.failed === 0) {
-      this.#life.send({ type: 'gaveUp', failure: noUsableRow(reader.rows, reader.skipped) })
-    }
-    if (outcome || reader.batches.leased > 0) this.#life.send({ type: 'replayed' })
-    if (!outcome) return
-    this.#life.send({ type: 'finished', incomplete: outcome.quarantined + outcome.failed > 0 })
-  }
-
   #happened(event: TreeEvent): void {
-    if (event.kind === 'started' && event.child === 'reader') void this.#tellPaused()
+    if (event.kind === 'started') void this.#tellStarted(event.child)
     // It still answers: what it committed last is in the summary.
     if (event.kind === 'drained' && event.child === 'ledger' && this.#planted) {
       void this.#poll(this.#planted)
@@ -292,7 +280,12 @@ export class RunProcess implements RootControl {
     if (failure) this.#life.send({ type: 'gaveUp', failure })
   }
 
-  /** A reader that has restarted does not know that it is paused. */
+  /** One that has restarted knows nothing of what was changed since the first start. */
+  async #tellStarted(child: string): Promise<void> {
+    if (child === 'reader') await this.#tellPaused()
+    else await this.#cap.tell(child)
+  }
+
   async #tellPaused(): Promise<void> {
     const paused = this.#life.getSnapshot().matches({ running: 'paused' })
     await this.#planted?.reader.again((ask) => ask.pause(paused)).catch(() => undefined)

@@ -1,11 +1,13 @@
 import { ledger } from '../actors/ledger/index.ts'
 import { uploader } from '../actors/uploader/index.ts'
 import type { SupervisorSpec } from '../protocol/child.ts'
-import type { Config } from '../src/config/schema.ts'
 import { sampleRequestsMax } from '../src/store/permits.ts'
 import { backoff } from './backoff.ts'
 import { extractorIds } from './extraction.ts'
 import type { Prepared } from './preflight.ts'
+
+/** What storage needs to know of a run. */
+type Stored = Pick<Prepared, 'config' | 'place'>
 
 /**
  *     storage (rest-for-one)
@@ -17,7 +19,7 @@ import type { Prepared } from './preflight.ts'
  * files. A lost ledger is rebuilt from the spool and the manifest. Its permits are lost with it, so
  * the requests that were opened with them end before a new one gives out its own.
  */
-export const storage = (run: Prepared): SupervisorSpec => {
+export const storage = (run: Stored): SupervisorSpec => {
   const uploads = uploadsOf(run)
   const { config, place } = run
   const { attempts, deadlineMinutes } = config.upload
@@ -30,7 +32,7 @@ export const storage = (run: Prepared): SupervisorSpec => {
     backoff,
     children: [
       ledger(
-        { ...input, maxParallel: ledgerRequests(config) },
+        { ...input, maxParallel: ledgerRequests(config.upload.maxParallel) },
         uploads.children.map(({ id }) => id),
       ),
       uploads,
@@ -41,10 +43,10 @@ export const storage = (run: Prepared): SupervisorSpec => {
 /** For each child; more is the store failing: tell the one above. */
 const restarts = { max: 5, withinMs: 60_000 }
 
-const uploadsOf = (run: Prepared): SupervisorSpec => {
+const uploadsOf = (run: Stored): SupervisorSpec => {
   const { config, place } = run
   const { attempts, threads } = config.upload
-  const lanes = Math.ceil(sampleRequestsMax(ledgerRequests(config)) / threads)
+  const lanes = lanesOf(config.upload)
   const input = { work: config.work, store: place, lanes, attempts }
   return {
     id: 'uploads',
@@ -56,9 +58,12 @@ const uploadsOf = (run: Prepared): SupervisorSpec => {
 }
 
 /** The run's lock must beat while the ledger is away: one permit is never the ledger's to give. */
-const ledgerRequests = ({ upload: { maxParallel } }: Config): number =>
+export const ledgerRequests = (maxParallel: number): number =>
   maxParallel > 1 ? maxParallel - 1 : maxParallel
 
-/** False where there is but one permit for all: then the lock too waits for the ledger. */
-export const lockHasPermit = (config: Config): boolean =>
-  ledgerRequests(config) < config.upload.maxParallel
+/**
+ * Of one uploader; together no more than samples may hold permits. A ledger that has restarted
+ * knows nothing of the requests still open: so it cannot let the pool pass its bound.
+ */
+export const lanesOf = (upload: { readonly maxParallel: number; readonly threads: number }) =>
+  Math.ceil(sampleRequestsMax(ledgerRequests(upload.maxParallel)) / upload.threads)

@@ -1,5 +1,6 @@
 import type { ActorStatus, RootControl } from '../../protocol/console.ts'
 import { nearest } from '../../src/config/errors.ts'
+import { maxParallel } from '../../src/config/schema.ts'
 import { Failure } from '../../src/failure.ts'
 import { statusText } from './text.ts'
 
@@ -10,6 +11,8 @@ interface Command {
   readonly help: string
   readonly run: (root: RootControl, args: readonly string[]) => Promise<string>
 }
+
+const maxParallelKey = 'upload.maxParallel'
 
 const commands: Readonly<Record<string, Command>> = {
   status: {
@@ -33,6 +36,21 @@ const commands: Readonly<Record<string, Command>> = {
     run: async (root) => {
       await root.continue()
       return 'Going on.'
+    },
+  },
+  set: {
+    usage: `set ${maxParallelKey} N`,
+    help: 'change for this run how many requests to the store may be open at once',
+    run: async (root, [key, value = '']) => {
+      if (key !== maxParallelKey) {
+        const wrong = key === undefined ? 'set what?' : `${key} cannot be set here.`
+        throw refused(`${wrong} Known: ${maxParallelKey}`)
+      }
+      const wanted = maxParallel.safeParse(/^\d+$/.test(value) ? Number(value) : value)
+      if (!wanted.success) throw refused(`no such number. want=1 to 10000, found=${value}`)
+      await root.setMaxParallel(wanted.data)
+      const all = `At most ${wanted.data} requests to the store at once, the lock's among them.`
+      return `${all} The configuration stays as it is.`
     },
   },
   kill: {
@@ -59,7 +77,7 @@ const commands: Readonly<Record<string, Command>> = {
     help: 'this list',
     run: async () =>
       Object.values(commands)
-        .map(({ usage, help }) => `  ${usage.padEnd(12)} ${help}`)
+        .map(({ usage, help }) => `  ${usage.padEnd(24)} ${help}`)
         .join('\n'),
   },
 }
@@ -83,7 +101,9 @@ export function completions(root: RootControl, line: string): string[] {
   const words = line.split(/\s+/)
   const last = words.at(-1) ?? ''
   if (words.length === 1) return Object.keys(commands).filter((name) => name.startsWith(last))
-  if (words.length > 2 || words[0] !== 'kill') return []
+  if (words.length > 2) return []
+  if (words[0] === 'set') return maxParallelKey.startsWith(last) ? [`set ${maxParallelKey} `] : []
+  if (words[0] !== 'kill') return []
   return actorIds(root.status().actors)
     .filter((id) => id.startsWith(last))
     .map((id) => `kill ${id}`)

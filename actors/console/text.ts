@@ -2,6 +2,7 @@ import type { ActorStatus, RunStatus, Speed } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { ReaderStatus } from '../../protocol/reader.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
+import type { PermitsStatus } from '../../src/store/permits.ts'
 
 /** What people read of a run's status. */
 
@@ -49,7 +50,7 @@ export function skippedText(skipped: Readonly<Record<string, number>>): string {
 }
 
 function storeLines(ledger: LedgerStatus): string[] {
-  const { permits, spool } = ledger
+  const { spool } = ledger
   const stored = [
     `${count(ledger.committed)} committed`,
     `${count(ledger.uncommitted)} stored and not yet committed`,
@@ -57,14 +58,20 @@ function storeLines(ledger: LedgerStatus): string[] {
     `${ledger.failed.length} failed`,
   ]
   const full = spool.full ? `; full: ${spool.full}` : ''
-  const requests = `${permits.open} of ${permits.max} requests open (at most ${permits.peak})`
   const lines = [
     `store ${stored.join(', ')}`,
     `spool ${count(spool.files)} files, ${formatBytes(spool.bytes)}${full}; ` +
-      `${ledger.uploading} uploading, ${requests}`,
+      `${ledger.uploading} uploading, ${requestsText(ledger.permits)}`,
   ]
   for (const { hash, reason } of ledger.failed) lines.push(`failed ${hash}: ${reason}`)
   return lines
+}
+
+function requestsText({ open, max, inForce, peak }: PermitsStatus): string {
+  const most = `at most ${count(peak)}`
+  if (inForce === max) return `${count(open)} of ${count(max)} requests open (${most})`
+  const busy = `the store is busy: adapting, up to ${count(max)} once it answers`
+  return `${count(open)} of ${count(inForce)} requests open (${most}; ${busy})`
 }
 
 function treeLines(at: ActorStatus, now: number, depth = 0): string[] {

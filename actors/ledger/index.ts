@@ -7,6 +7,7 @@ export interface LedgerInput {
   readonly store: StorePlace
   /** Tries of one request to the store. */
   readonly attempts: number
+  /** Requests open at once, until it is told otherwise. */
   readonly maxParallel: number
   readonly deadlineMinutes: number
   readonly commit: Config['commit']

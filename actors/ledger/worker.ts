@@ -1,5 +1,4 @@
 import { createActor } from 'xstate'
-import { firstIdOf } from '../../protocol/lease-book.ts'
 import { ledgerContract } from '../../protocol/ledger.ts'
 import { actor } from '../../protocol/lifecycle.ts'
 import { patientStore } from '../../src/store/patient.ts'
@@ -7,13 +6,18 @@ import { Permits } from '../../src/store/permits.ts'
 import type { LedgerInput } from './index.ts'
 import { ledgerMachine } from './machine.ts'
 import { openLedger } from './open.ts'
+import { PermitDesk } from './permit-desk.ts'
 
 const self = actor<LedgerInput>()
 const { input, log } = self
 const life = createActor(ledgerMachine).start()
-const permits = new Permits(input.maxParallel, { firstId: firstIdOf(self.generation) })
-/** How long a question for a permit waits. */
-const permitMs = 10_000
+const permits = new Permits(input.maxParallel, {
+  onAdapt: (adapted) => {
+    const { inForce, max } = permits.status
+    if (adapted === 'restored') log.info({ max }, 'the store bears as many requests as allowed')
+    else log.warn({ inForce, max }, 'the store has too much to do: fewer requests at once')
+  },
+})
 
 const store = await patientStore(input.store, {
   acquire: permits.taker(self.id, 'manifest'),
@@ -40,26 +44,30 @@ setInterval(() => {
 
 self.serve(
   ledgerContract,
-  (asker) => ({
-    known: () => ledger.known(),
-    room: ({ bytes }) => ledger.room(asker.id, bytes),
-    spooled: (samples) => ledger.spooled(asker.id, samples),
-    quarantined: (samples) => ledger.quarantined(samples),
-    next: ({ wait }) => ledger.next(asker.id, wait),
-    wake: () => ledger.wake(asker.id),
-    permit: (kind) => permits.acquire(asker.id, kind, permitMs),
-    release: (id) => permits.release(id),
-    stored: ({ lease, key }) => ledger.stored(lease, key),
-    unavailable: ({ lease, reason }) => ledger.unavailable(lease, reason),
-    failed: ({ lease, reason }) => ledger.failed(lease, reason),
-    torn: ({ lease, reason }) => ledger.torn(lease, reason),
-    settled: () => ledger.settled(),
-    status: () => ({
-      ...ledger.status(),
-      permits: { open: permits.open, max: permits.max, peak: permits.peak },
-      gaveUp: life.getSnapshot().context.whyLost,
-    }),
-  }),
+  (asker) => {
+    const desk = new PermitDesk(permits, asker.id)
+    return {
+      known: () => ledger.known(),
+      room: ({ bytes }) => ledger.room(asker.id, bytes),
+      spooled: (samples) => ledger.spooled(asker.id, samples),
+      quarantined: (samples) => ledger.quarantined(samples),
+      next: ({ wait }) => ledger.next(asker.id, wait),
+      wake: () => ledger.wake(asker.id),
+      permit: (ask) => desk.ask(ask),
+      release: (end) => desk.release(end),
+      setCap: (max) => permits.setMax(max),
+      stored: ({ lease, key }) => ledger.stored(lease, key),
+      unavailable: ({ lease, reason }) => ledger.unavailable(lease, reason),
+      failed: ({ lease, reason }) => ledger.failed(lease, reason),
+      torn: ({ lease, reason }) => ledger.torn(lease, reason),
+      settled: () => ledger.settled(),
+      status: () => ({
+        ...ledger.status(),
+        permits: permits.status,
+        gaveUp: life.getSnapshot().context.whyLost,
+      }),
+    }
+  },
   {
     closed: (asker) => {
       permits.askerEnded(asker.id)

@@ -7,7 +7,8 @@ export interface UploaderInput {
   /** Tries of one request to the store. */
   readonly attempts: number
   /**
-   * Uploads that this thread has under way at once; the ledger's permits bound them all together.
+   * Uploads that this thread has under way at once, until it is told otherwise; the ledger's
+   * permits bound them all together.
    */
   readonly lanes: number
 }

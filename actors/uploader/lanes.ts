@@ -8,7 +8,8 @@ export class Lanes {
   readonly #ledger: Peer<typeof ledgerContract>
   readonly #upload: (sample: SampleRef) => Promise<Uploaded>
   readonly #drain = new AbortController()
-  readonly #lanes: Promise<void>[] = []
+  readonly #lanes = new Set<Promise<void>>()
+  #wanted = 0
   #busy = 0
 
   constructor(
@@ -19,13 +20,22 @@ export class Lanes {
     this.#upload = upload
   }
 
+  get count(): number {
+    return this.#wanted
+  }
+
   /** Lanes that have something to send. */
   get busy(): number {
     return this.#busy
   }
 
-  start(count: number): void {
-    for (let i = 0; i < count; i++) this.#lanes.push(this.#run())
+  /** So many from now on; those beyond end when they have sent what they hold. */
+  resize(count: number): void {
+    this.#wanted = count
+    while (this.#lanes.size < count && !this.#drain.signal.aborted) {
+      const lane: Promise<void> = this.#run(() => this.#lanes.delete(lane))
+      this.#lanes.add(lane)
+    }
   }
 
   /** Settles when nothing is left to send: whoever spools has drained before. */
@@ -35,12 +45,13 @@ export class Lanes {
     await Promise.all(this.#lanes)
   }
 
-  async #run(): Promise<void> {
+  async #run(ends: () => void): Promise<void> {
     for (;;) {
       const draining = this.#drain.signal.aborted
       const next = await this.#ledger.again((ask) => ask.next({ wait: !draining }))
       if (next.kind === 'lease') await this.#send(next.lease)
       else if (draining) return
+      if (this.#lanes.size > this.#wanted) return ends()
     }
   }
 

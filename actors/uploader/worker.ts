@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { ledgerContract } from '../../protocol/ledger.ts'
 import { actor } from '../../protocol/lifecycle.ts'
 import { permitsOf } from '../../protocol/permit.ts'
+import { uploaderContract } from '../../protocol/uploader.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import type { UploaderInput } from './index.ts'
@@ -18,9 +19,11 @@ const store = await patientStore(input.store, {
 })
 const { path } = await openSpool(join(input.work, 'spool'))
 const lanes = new Lanes(ledger, (sample) => upload(sample, { store, path }))
-lanes.start(input.lanes)
+lanes.resize(input.lanes)
+
+self.serve(uploaderContract, () => ({ setLanes: (count) => lanes.resize(count) }))
 
 self.live({
   drain: () => lanes.drain(),
-  status: () => ({ work: `${lanes.busy} of ${input.lanes} lanes` }),
+  status: () => ({ work: `${lanes.busy} of ${lanes.count} lanes` }),
 })

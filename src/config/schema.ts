@@ -61,8 +61,11 @@ const extract = z.strictObject({
   limit: count.nullable().default(null),
 })
 
+/** Requests to the store at once. */
+export const maxParallel = count.max(10_000)
+
 const upload = z.strictObject({
-  maxParallel: count.max(10_000).default(100),
+  maxParallel: maxParallel.default(100),
   threads: count.max(64).default(2),
   attempts: count.max(1000).default(10),
   deadlineMinutes: z.number().positive().default(30),

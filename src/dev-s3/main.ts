@@ -5,6 +5,7 @@
  *
  *     {"faults": [ … ]}   takes the place of what faults are left; answered by {"faults": <count>}
  *     {"stats": true}     answered by {"stats": { … }}
+ *     {"left": true}      answered by {"left": [ … ]}: how often each fault may still be used
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
@@ -15,6 +16,7 @@ import { startDevS3 } from './server.ts'
 const lineSchema = z.union([
   z.object({ faults: z.array(faultSchema) }),
   z.object({ stats: z.literal(true) }),
+  z.object({ left: z.literal(true) }),
 ])
 
 const { values } = parseArgs({
@@ -37,6 +39,8 @@ for await (const line of createInterface({ input: process.stdin })) {
   const asked = lineSchema.parse(JSON.parse(line))
   if ('stats' in asked) {
     print({ stats: server.stats })
+  } else if ('left' in asked) {
+    print({ left: server.faults.map(({ times }) => times) })
   } else {
     server.faults.splice(0, Infinity, ...asked.faults)
     print({ faults: server.faults.length })

@@ -4,7 +4,6 @@
  * show, and goes wrong on demand.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { setTimeout as wait } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 import { type Answer, Refusal } from './answer.ts'
 import { accessKeyOf, verifySignature } from './auth.ts'
@@ -13,7 +12,7 @@ import { type Fault, takeFault } from './faults.ts'
 import { Multiparts } from './multipart.ts'
 import { operationOf, route, type Shop } from './route.ts'
 import { Shelf } from './shelf.ts'
-import { answerBy, changed, refuseBy, send } from './trouble.ts'
+import { answerBy, changed, delayBy, refuseBy, send } from './trouble.ts'
 
 export interface DevS3Options {
   /** Where objects outlive the server; absent: in memory. */
@@ -108,7 +107,7 @@ async function serve(
   }
   const raw = await readRaw(incoming)
   if (fault?.kind === 'stall') return
-  if (fault?.kind === 'delay') await wait(fault.ms)
+  if (fault) await delayBy(fault, context.faults)
   const answer = answerOf(() => {
     if (fault) refuseBy(fault, incoming)
     verifySignature(incoming, context.secrets)

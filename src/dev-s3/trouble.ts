@@ -5,6 +5,16 @@ import { type Answer, Refusal, xml } from './answer.ts'
 import { carriesChecksum } from './body.ts'
 import type { Fault } from './faults.ts'
 
+const lookMs = 5
+/** When each of these faults last let a request through. */
+const passed = new WeakMap<Fault, number>()
+
+/** Waits as long as the fault says. */
+export async function delayBy(fault: Fault, faults: readonly Fault[]): Promise<void> {
+  if (fault.kind === 'delay') await wait(fault.ms)
+  if (fault.kind === 'hold') while (faults.includes(fault)) await wait(lookMs)
+}
+
 /** Throws the Refusal of faults that keep a request from being looked at. */
 export function refuseBy(fault: Fault, incoming: IncomingMessage): void {
   if (fault.kind === 'error') {
@@ -12,6 +22,12 @@ export function refuseBy(fault: Fault, incoming: IncomingMessage): void {
     throw new Refusal(status, code, {
       ...(retryAfter !== undefined && { headers: { 'retry-after': String(retryAfter) } }),
     })
+  }
+  if (fault.kind === 'throttle') {
+    const now = performance.now()
+    const isTooSoon = now - (passed.get(fault) ?? Number.NEGATIVE_INFINITY) < fault.everyMs
+    if (isTooSoon) throw new Refusal(503, 'SlowDown')
+    passed.set(fault, now)
   }
   if (fault.kind === 'refuse-checksums' && carriesChecksum(incoming.headers)) {
     throw new Refusal(501, 'NotImplemented')

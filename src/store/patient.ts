@@ -2,6 +2,7 @@ import { systemClock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { type Acquire, limited } from './limited.ts'
 import { openStore } from './open.ts'
+import { Permits } from './permits.ts'
 import { retrying } from './retry.ts'
 import type { S3Options } from './s3-connection.ts'
 import type { ObjectStore } from './store.ts'
@@ -12,15 +13,31 @@ export interface StorePlace {
   readonly s3: S3Options
 }
 
+interface Use {
+  readonly acquire: Acquire
+  readonly attempts: number
+  readonly log?: Log
+}
+
 /** The store as every part of a run uses it: a permit for each request, and retries around that. */
-export async function patientStore(
-  place: StorePlace,
-  use: { readonly acquire: Acquire; readonly attempts: number; readonly log: Log },
-): Promise<ObjectStore> {
+export async function patientStore(place: StorePlace, use: Use): Promise<ObjectStore> {
   return retrying(limited(await openStore(place.url, place.s3), use.acquire), {
     attempts: use.attempts,
     clock: systemClock,
     random: Math.random,
-    onRetry: ({ failure, attempt }) => use.log.debug({ err: failure, attempt }, 'asked again'),
+    onRetry: ({ failure, attempt }) => use.log?.debug({ err: failure, attempt }, 'asked again'),
   })
+}
+
+/**
+ * The same for one who uses the store alone, with no ledger to ask: the permits are its own.
+ *
+ * @param maxParallel  requests open at once, however many the caller begins
+ */
+export async function soleStore(
+  place: StorePlace,
+  { maxParallel = 100, attempts = 5 }: { maxParallel?: number; attempts?: number } = {},
+): Promise<ObjectStore> {
+  const acquire = new Permits(maxParallel).taker('sole', 'sample')
+  return await patientStore(place, { acquire, attempts })
 }

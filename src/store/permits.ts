@@ -1,4 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts'
+import { type Adapted, AdaptiveCap } from './adaptive-cap.ts'
+import type { Acquire, Outcome, Release } from './limited.ts'
 
 /** What a transfer is for; `manifest` has a few permits kept for it. */
 export type TransferKind = 'sample' | 'manifest'
@@ -10,109 +12,123 @@ export type TransferKind = 'sample' | 'manifest'
 export const sampleRequestsMax = (max: number): number =>
   max < 2 ? max : max - Math.max(1, Math.floor(max / 20))
 
+/** How many requests are open, and how many may be. */
+export interface PermitsStatus {
+  readonly open: number
+  readonly max: number
+  /** Less than `max` while the store is known to have too much to do. */
+  readonly inForce: number
+  /** The most that were open at once. */
+  readonly peak: number
+}
+
 interface PermitOptions {
-  readonly firstId?: number
   readonly clock?: Clock
+  readonly onAdapt?: (adapted: Adapted) => void
+}
+
+interface Permit {
+  readonly asker: string
+  readonly kind: TransferKind
+  /** Of the cap, when it was given. */
+  readonly round: number
 }
 
 interface Waiter {
   readonly asker: string
   readonly kind: TransferKind
-  readonly grant: (id: number | null) => void
+  readonly settle: (permit: Release | null) => void
 }
 
 /**
  * How many HTTP requests to the store may be open at once, over all threads. A permit is one
  * attempt; it comes back when told so, or when its asker has ended. A few are kept for the
  * manifest, so that a hundred samples under way never keep it from being written.
+ *
+ * Fewer samples at once go to a store that says it has too much to do. The manifest's few requests
+ * neither lower that number nor heed it: a store that throttles one key says nothing of others.
  */
 export class Permits {
-  #max: number
-  #nextId: number
+  readonly #cap: AdaptiveCap
   #peak = 0
   #samples = 0
-  readonly #open = new Map<number, { readonly asker: string; readonly kind: TransferKind }>()
+  readonly #open = new Set<Permit>()
   #waiters: Waiter[] = []
   readonly #clock: Clock
+  readonly #onAdapt: (adapted: Adapted) => void
 
-  /** @param firstId  of the ids given out: where several of these follow each other, they differ */
-  constructor(max: number, { firstId = 1, clock = systemClock }: PermitOptions = {}) {
-    this.#max = max
-    this.#nextId = firstId
+  /** @param onAdapt  told when the cap in force leaves the whole one, and when it is back */
+  constructor(max: number, { clock = systemClock, onAdapt = () => {} }: PermitOptions = {}) {
+    this.#cap = new AdaptiveCap(max)
     this.#clock = clock
+    this.#onAdapt = onAdapt
   }
 
-  get open(): number {
-    return this.#open.size
-  }
-
-  get max(): number {
-    return this.#max
-  }
-
-  /** The most that were open at once. */
-  get peak(): number {
-    return this.#peak
+  get status(): PermitsStatus {
+    const { max, inForce } = this.#cap
+    return { open: this.#open.size, max, inForce, peak: this.#peak }
   }
 
   /** May be lowered while more are open: then none is granted until enough came back. */
   setMax(max: number): void {
-    this.#max = max
+    this.#cap.setMax(max)
     this.#serve()
   }
 
-  /** Null after `waitMs` without one. */
-  acquire(asker: string, kind: TransferKind, waitMs: number): Promise<number | null> {
+  /** What gives the permit back; null after `waitMs` without one. */
+  acquire(asker: string, kind: TransferKind, waitMs: number): Promise<Release | null> {
     return new Promise((resolve) => {
       const timer = this.#clock.setTimeout(() => {
         this.#waiters = this.#waiters.filter((other) => other !== waiter)
         resolve(null)
       }, waitMs)
-      const grant = (id: number | null) => {
+      const settle = (permit: Release | null) => {
         this.#clock.clearTimeout(timer)
-        resolve(id)
+        resolve(permit)
       }
-      const waiter = { asker, kind, grant }
+      const waiter = { asker, kind, settle }
       this.#waiters.push(waiter)
       this.#serve()
     })
   }
 
-  release(id: number): void {
-    const permit = this.#open.get(id)
-    if (!permit) return
-    this.#open.delete(id)
-    if (permit.kind === 'sample') this.#samples--
-    this.#serve()
-  }
-
   /** As a store's `limited` wants it: waits as long as it takes. */
-  taker(asker: string, kind: TransferKind): () => Promise<() => void> {
+  taker(asker: string, kind: TransferKind): Acquire {
     return async () => {
       for (;;) {
-        const id = await this.acquire(asker, kind, 10_000)
-        if (id !== null) return () => this.release(id)
+        const release = await this.acquire(asker, kind, 10_000)
+        if (release !== null) return release
       }
     }
   }
 
   askerEnded(asker: string): void {
-    for (const waiter of this.#waiters) if (waiter.asker === asker) waiter.grant(null)
+    for (const waiter of this.#waiters) if (waiter.asker === asker) waiter.settle(null)
     this.#waiters = this.#waiters.filter((waiter) => waiter.asker !== asker)
-    for (const [id, permit] of this.#open) if (permit.asker === asker) this.release(id)
+    for (const permit of this.#open) if (permit.asker === asker) this.#release(permit, 'lost')
+  }
+
+  #release(permit: Permit, outcome: Outcome): void {
+    if (!this.#open.delete(permit)) return
+    if (permit.kind === 'sample') {
+      this.#samples--
+      const adapted = this.#cap.note(outcome, permit.round)
+      if (adapted) this.#onAdapt(adapted)
+    }
+    this.#serve()
   }
 
   #serve(): void {
-    while (this.#open.size < this.#max) {
-      const samplesMay = this.#samples < sampleRequestsMax(this.#max)
+    while (this.#open.size < this.#cap.max) {
+      const samplesMay = this.#samples < sampleRequestsMax(this.#cap.inForce)
       const at = this.#waiters.findIndex((waiter) => waiter.kind === 'manifest' || samplesMay)
       if (at < 0) return
-      const [waiter] = this.#waiters.splice(at, 1)
-      const id = this.#nextId++
-      this.#open.set(id, waiter)
-      if (waiter.kind === 'sample') this.#samples++
+      const [{ asker, kind, settle }] = this.#waiters.splice(at, 1)
+      const permit = { asker, kind, round: this.#cap.round }
+      this.#open.add(permit)
+      if (kind === 'sample') this.#samples++
       this.#peak = Math.max(this.#peak, this.#open.size)
-      waiter.grant(id)
+      settle((outcome) => this.#release(permit, outcome))
     }
   }
 }

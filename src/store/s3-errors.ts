@@ -13,6 +13,8 @@ export interface Meaning {
   readonly remedy?: string
   /** The credentials are loaded anew once, and the request is sent again with them. */
   readonly reload?: true
+  /** The store, or the way to it, has too much to do: fewer requests at once may help. */
+  readonly throttles?: true
 }
 
 const passing = (says: string, remedy?: string): Meaning => ({
@@ -22,6 +24,7 @@ const passing = (says: string, remedy?: string): Meaning => ({
 })
 const final = (says: string, remedy: string): Meaning => ({ kind: 'invalid', says, remedy })
 const reloading = (meaning: Meaning): Meaning => ({ ...meaning, reload: true })
+const throttling = (meaning: Meaning): Meaning => ({ ...meaning, throttles: true })
 
 const KEYS = 'Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the AWS profile.'
 const RENEW = 'Renew the session’s credentials; they are read again at every attempt.'
@@ -35,7 +38,9 @@ const UPLOAD = 'Start the upload anew.'
 
 const gone: Meaning = { kind: 'absent', says: 'no such object' }
 const unmet: Meaning = { kind: 'unmet', says: 'the condition does not hold' }
-const busy = passing('it is overloaded')
+const busy = throttling(passing('it is overloaded'))
+const slow = throttling(passing('it did not answer in time'))
+const slowBody = throttling(passing('it waited too long for the body'))
 const damaged = passing('the bytes were damaged on their way')
 const expired = reloading(passing('the credentials have expired', RENEW))
 
@@ -52,7 +57,7 @@ const byCode: Readonly<Record<string, Meaning>> = {
   RequestLimitExceeded: busy,
   BandwidthLimitExceeded: busy,
   InternalError: passing('it failed inside'),
-  RequestTimeout: passing('it waited too long for the body'),
+  RequestTimeout: slowBody,
   IncompleteBody: passing('it got only part of the body'),
   // The SDK has put its clock right by then: the next attempt is signed with the store's time.
   RequestTimeTooSkewed: passing('this machine’s clock is wrong', 'Set this machine’s clock.'),
@@ -90,15 +95,15 @@ const byCode: Readonly<Record<string, Meaning>> = {
   InvalidPartOrder: final('the parts are out of order', UPLOAD),
   NoSuchUpload: final('the upload was completed or aborted', UPLOAD),
 
-  TimeoutError: passing('it did not answer in time'),
-  AbortError: passing('it did not answer in time'),
+  TimeoutError: slow,
+  AbortError: slow,
 }
 
 const byNetwork: Readonly<Record<string, Meaning>> = {
   ECONNRESET: passing('the connection was cut'),
   EPIPE: passing('the connection was cut'),
   ECONNREFUSED: passing('nobody listens there', ADDRESS),
-  ETIMEDOUT: passing('the connection timed out', ADDRESS),
+  ETIMEDOUT: throttling(passing('the connection timed out', ADDRESS)),
   EHOSTUNREACH: passing('there is no way there', ADDRESS),
   ENETUNREACH: passing('there is no way there', ADDRESS),
   ENETDOWN: passing('the network is down'),
@@ -120,7 +125,7 @@ const byStatus: Readonly<Record<number, Meaning>> = {
   // The answer to HEAD has no body to say which: an expired token looks like a missing right.
   403: reloading(final('these credentials may not do this', RIGHTS)),
   404: gone,
-  408: passing('it waited too long for the body'),
+  408: slowBody,
   409: passing('another operation is under way'),
   412: unmet,
   429: busy,
@@ -162,10 +167,12 @@ export function s3Failure(
   const cause = new Error(error.message)
   const options = { cause, ...(meaning.remedy !== undefined && { remedy: meaning.remedy }) }
   const retryAfterMs = retryAfterOf(error)
-  if (meaning.kind === 'unavailable' && retryAfterMs !== undefined) {
-    return new Throttled(message, { ...options, retryAfterMs })
+  if (meaning.kind !== 'unavailable') return new Failure('invalid', message, options)
+  // A store that says when to come back has too much to do, whatever else it says.
+  if (!meaning.throttles && retryAfterMs === undefined) {
+    return new Failure('unavailable', message, options)
   }
-  return new Failure(meaning.kind === 'unavailable' ? 'unavailable' : 'invalid', message, options)
+  return new Throttled(message, { ...options, retryAfterMs: retryAfterMs ?? 0 })
 }
 
 function networkCode(error: Error): string {

@@ -1,7 +1,8 @@
 import { Failure } from '../failure.ts'
 
-/** The store may be asked again, and has said when: not before `retryAfterMs` have passed. */
+/** The store has too much to do: it may be asked again, and by fewer at once. */
 export class Throttled extends Failure {
+  /** Not before so many milliseconds have passed; 0 where the store does not say. */
   readonly retryAfterMs: number
 
   constructor(

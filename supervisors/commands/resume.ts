@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { systemClock } from '../../src/clock.ts'
 import { type LoadedConfig, parseConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
@@ -9,8 +8,7 @@ import { openLog } from '../../src/log.ts'
 import { fetchDataset } from '../../src/run/dataset-copy.ts'
 import { type Run, requireSameIdentity } from '../../src/run/identity.ts'
 import { configKey, requireRun } from '../../src/run/stored-run.ts'
-import { openStore } from '../../src/store/open.ts'
-import { retrying } from '../../src/store/retry.ts'
+import { soleStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { consoleTarget } from '../log-target.ts'
 import { identityOf, requireFolder, targetOf } from '../preflight.ts'
@@ -38,11 +36,7 @@ async function configFromStore(url: string, options: ResumeOptions): Promise<Loa
     ...(options.endpoint !== undefined && { endpoint: options.endpoint }),
     ...(options.region !== undefined && { region: options.region }),
   }
-  const store = retrying(await openStore(url, given), {
-    clock: systemClock,
-    random: Math.random,
-    attempts: 5,
-  })
+  const store = await soleStore({ url, s3: given })
   const { run, text } = await read(store)
   const work = resolve(options.work)
   const target = options.target ? resolve(options.target) : run.targetPath

@@ -5,8 +5,7 @@ import { entryKey } from '../../src/manifest/entry.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { requireRun } from '../../src/run/stored-run.ts'
-import { openStore } from '../../src/store/open.ts'
-import { retrying } from '../../src/store/retry.ts'
+import { soleStore } from '../../src/store/patient.ts'
 import type { ObjectInfo, ObjectStore } from '../../src/store/store.ts'
 
 /** `verify STORE_URL`: does the store hold what its manifest says? */
@@ -36,8 +35,7 @@ export async function verify(
 
 /** @throws Failure `invalid`: the store holds no run; `corrupt`: the manifest cannot be read */
 export async function verifyStore(url: string, s3: Partial<S3Config>): Promise<Verified> {
-  const settings = { clock: systemClock, random: Math.random, attempts: 5 }
-  const store = retrying(await openStore(url, s3), settings)
+  const store = await soleStore({ url, s3 })
   await requireRun(store)
   const writer = newWriterId(systemClock, Math.random)
   const table = await openManifest(store, { writer }).replay()

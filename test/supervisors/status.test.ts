@@ -67,6 +67,9 @@ test('progress: it says why nothing moves', () => {
   const full = ledgerStatus({ spool: { files: 1, bytes: 1, full: 'spool.maxBytes is reached' } })
   const lines = progressLines(runStatus({ state: 'paused', ledger: full }), 200)
   assert.match(lines[1] ?? '', /paused {2}waits: the spool is full$/)
+  const permits = { open: 9, max: 99, inForce: 12, peak: 99 }
+  const busy = progressLines(runStatus({ ledger: ledgerStatus({ permits }) }), 200)
+  assert.match(busy[2] ?? '', /the store is busy: 12 of 99 requests$/)
 })
 
 test('progress: no line is wider than the terminal; before the first answer there is one', () => {

@@ -7,16 +7,16 @@ import { type ledgerContract as LedgerContract, ledgerContract } from '../../pro
 import { Peer } from '../../protocol/peer.ts'
 import type { NextBatch } from '../../protocol/reader.ts'
 import { readerContract } from '../../protocol/reader.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 
 /** A peer that answers by these; what a test does not expect to be asked is refused by its name. */
 function peerTo<C extends Contract>(
   t: TestContext,
-  { name, contract }: { readonly name: string; readonly contract: C },
-  handlers: Handlers<C>,
+  peer: Peer<C>,
+  { contract, handlers }: { readonly contract: C; readonly handlers: Handlers<C> },
 ): Peer<C> {
   const { port1, port2 } = new MessageChannel()
   serve(port2, contract, handlers)
-  const peer = new Peer(name, contract)
   peer.attach(port1, 1)
   t.after(() => peer.close())
   return peer
@@ -26,44 +26,49 @@ const unasked = (request: string) => (): never => {
   throw new Error(`nobody expected to be asked this. request=${request}`)
 }
 
+export const ledgerHandlers = (
+  handlers: Partial<Handlers<typeof LedgerContract>>,
+): Handlers<typeof LedgerContract> => ({
+  known: unasked('known'),
+  room: unasked('room'),
+  spooled: unasked('spooled'),
+  quarantined: unasked('quarantined'),
+  next: unasked('next'),
+  wake: unasked('wake'),
+  permit: unasked('permit'),
+  release: unasked('release'),
+  setCap: unasked('setCap'),
+  stored: unasked('stored'),
+  unavailable: unasked('unavailable'),
+  failed: unasked('failed'),
+  torn: unasked('torn'),
+  settled: unasked('settled'),
+  status: unasked('status'),
+  ...handlers,
+})
+
+/** @param clock  by which the asker loses patience */
 export const ledgerPeer = (
   t: TestContext,
   handlers: Partial<Handlers<typeof LedgerContract>>,
+  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Peer<typeof LedgerContract> =>
-  peerTo(
-    t,
-    { name: 'ledger', contract: ledgerContract },
-    {
-      known: unasked('known'),
-      room: unasked('room'),
-      spooled: unasked('spooled'),
-      quarantined: unasked('quarantined'),
-      next: unasked('next'),
-      wake: unasked('wake'),
-      permit: unasked('permit'),
-      release: unasked('release'),
-      stored: unasked('stored'),
-      unavailable: unasked('unavailable'),
-      failed: unasked('failed'),
-      torn: unasked('torn'),
-      settled: unasked('settled'),
-      status: unasked('status'),
-      ...handlers,
-    },
-  )
+  peerTo(t, new Peer('ledger', ledgerContract, { clock }), {
+    contract: ledgerContract,
+    handlers: ledgerHandlers(handlers),
+  })
 
 export const readerPeer = (
   t: TestContext,
   handlers: { readonly next?: () => NextBatch; readonly done?: (ask: { batch: string }) => void },
 ): Peer<typeof readerContract> =>
-  peerTo(
-    t,
-    { name: 'reader', contract: readerContract },
-    {
+  peerTo(t, new Peer('reader', readerContract), {
+    contract: readerContract,
+    handlers: {
       next: unasked('next'),
       done: unasked('done'),
       pause: unasked('pause'),
       status: unasked('status'),
       ...handlers,
     },
-  )
+  })

@@ -26,7 +26,7 @@ export const ledgerStatus = (of: Partial<LedgerStatus> = {}): LedgerStatus => ({
   stored: { samples: 125, bytes: 1_250_000, tokens: 1250 },
   spool: { files: 125, bytes: 1_250_000, full: null },
   uploading: 30,
-  permits: { open: 30, max: 100, peak: 64 },
+  permits: { open: 30, max: 100, inForce: 100, peak: 64 },
   uncommitted: 20,
   segments: 3,
   lastStoreSuccess: 1,

@@ -49,6 +49,7 @@ function rootOf(status: RunStatus = runStatus({ actors: tree })) {
       if (state === 'paused') state = 'running'
     },
     kill: async (actor) => void told.push(`kill ${actor}`),
+    setMaxParallel: async (requests) => void told.push(`set ${requests}`),
     stop: () => void told.push('stop'),
   }
   return { root, told }
@@ -82,6 +83,20 @@ test('console: kill names the nearest actor, or all of them, and never a supervi
   assert.deepEqual(told, [])
 })
 
+test('console: set takes the one key there is and a whole number in its range', async () => {
+  const { root, told } = rootOf()
+  assert.match(await runLine(root, 'set upload.maxParallel 200'), /At most 200 .* stays as it is/)
+  assert.deepEqual(told, ['set 200'])
+  for (const value of ['', '0', '-3', '2.5', '1e2', '10001', 'many']) {
+    const message = /want=1 to 10000/
+    await assert.rejects(runLine(root, `set upload.maxParallel ${value}`), { message })
+  }
+  const message = /Known: upload.maxParallel/
+  for (const line of ['set', 'set upload.threads 4'])
+    await assert.rejects(runLine(root, line), { message })
+  assert.deepEqual(told, ['set 200'])
+})
+
 test('console: a pause that took no hold is not said to have', async () => {
   const { root } = rootOf(runStatus({ state: 'replaying' }))
   await assert.rejects(runLine(root, 'pause'), { kind: 'invalid', message: /state=replaying/ })
@@ -93,6 +108,7 @@ test('console: a line that was begun is completed, actors after kill', () => {
   assert.deepEqual(completions(root, 'kill upl'), ['kill uploader/0'])
   assert.deepEqual(completions(root, 'kill uploader/0 '), [])
   assert.deepEqual(completions(root, 'pause x'), [])
+  assert.deepEqual(completions(root, 'set up'), ['set upload.maxParallel '])
 })
 
 test('status text: rows, store, spool, speed, and the tree with its restarts', async () => {
@@ -116,6 +132,12 @@ test('status text: each failed sample is named, and a full spool says why', () =
   assert.match(text, /^failed ab: access denied$/m)
   assert.match(text, /; full: spool.maxBytes is reached;/)
   assert.match(text, /run \(not known yet\)/)
+})
+
+test('status text: while the store is busy it tells the cap in force, and the whole one', () => {
+  const permits = { open: 40, max: 99, inForce: 49, peak: 99 }
+  const text = statusText(runStatus({ ledger: ledgerStatus({ permits }) }), 0)
+  assert.match(text, /40 of 49 requests open \(at most 99; the store is busy: adapting, up to 99/)
 })
 
 test('status text: before an actor has answered, what is known is told', () => {

@@ -43,7 +43,7 @@ test('lanes: all that is spooled is sent, so many at once and no more', async (t
     return uploaded
   })
   for (let n = 0; n < 20; n++) await rig.spooled(n)
-  rig.lanes.start(4)
+  rig.lanes.resize(4)
   await rig.lanes.drain()
   assert.equal(peak, 4)
   assert.equal(rig.lanes.busy, 0)
@@ -61,7 +61,7 @@ test('lanes: each end of an upload is told, and what may pass is sent again', as
   for (const n of [1, 2]) await rig.spooled(n)
   const torn = await rig.spooled(3)
   await rig.spool.discard((await readdir(rig.spool.dir)).find((f) => f.startsWith(torn.hash)) ?? '')
-  rig.lanes.start(1)
+  rig.lanes.resize(1)
   await rig.lanes.drain()
   const { failed, stored, uploading } = rig.ledger.status()
   assert.deepEqual(failed, [{ hash: hashOf(2), reason: 'denied' }])
@@ -71,8 +71,39 @@ test('lanes: each end of an upload is told, and what may pass is sent again', as
 
 test('lanes: those that wait for work do not keep a drain', async (t) => {
   const rig = await lanesOn(t, () => Promise.reject(new Error('nothing is to be sent')))
-  rig.lanes.start(3)
+  rig.lanes.resize(3)
   await later()
   await rig.lanes.drain()
   assert.equal(rig.ledger.status().uploading, 0)
+})
+
+test('lanes: raised in mid-work more go at once; lowered, those beyond end', async (t) => {
+  let open = 0
+  const waiting: (() => void)[] = []
+  const rig = await lanesOn(t, async () => {
+    open += 1
+    await new Promise<void>((resolve) => waiting.push(resolve))
+    open -= 1
+    return { kind: 'failed', reason: 'none is sent here' }
+  })
+  const isOpen = async (count: number) => {
+    for (let i = 0; open !== count && i < 1000; i++) await later()
+    assert.equal(open, count)
+  }
+  for (let n = 0; n < 20; n++) await rig.spooled(n)
+  rig.lanes.resize(2)
+  await isOpen(2)
+  rig.lanes.resize(6)
+  await isOpen(6)
+  rig.lanes.resize(3)
+  assert.equal(rig.lanes.count, 3)
+  for (const finish of waiting.splice(0, 6)) finish()
+  await isOpen(3)
+  const drained = rig.lanes.drain()
+  const finishing = setInterval(() => {
+    for (const finish of waiting.splice(0)) finish()
+  }, 5)
+  await drained
+  clearInterval(finishing)
+  assert.equal(rig.ledger.status().failed.length, 20)
 })

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom, sleep } from '../../../src/clock.ts'
 import { Failure } from '../../../src/failure.ts'
-import { limited } from '../../../src/store/limited.ts'
+import { limited, type Outcome } from '../../../src/store/limited.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { retrying } from '../../../src/store/retry.ts'
+import { Throttled } from '../../../src/store/throttled.ts'
 import { keysOf } from './contents.ts'
 import { HastyClock } from './hasty-clock.ts'
 import { embedded, s3At } from './opening.ts'
@@ -107,4 +108,25 @@ test('limited: a listing takes a permit for each page, a part one for itself', a
   const upload = await store.startMultipart('big')
   await upload.complete([await upload.putPart(1, Buffer.from('x'))])
   assert.equal(permits.given, 6)
+})
+
+test('limited: whoever gives the permit is told how its request ended', async () => {
+  const ends = new Map<string, () => Error>([
+    ['slow down', () => new Throttled('slow down', { retryAfterMs: 0 })],
+    ['denied', () => new Failure('invalid', 'denied')],
+    ['cut', () => new Failure('unavailable', 'the connection was cut')],
+    ['bug', () => new TypeError('bug')],
+  ])
+  class Ending extends MemoryStore {
+    override async head(key: string): Promise<undefined> {
+      const end = ends.get(key)
+      if (end) throw end()
+    }
+  }
+  const outcomes: Outcome[] = []
+  const store = limited(new Ending(), async () => (outcome) => outcomes.push(outcome))
+  for (const key of ['there', ...ends.keys()]) await store.head(key).catch(() => undefined)
+  const stopped = AbortSignal.abort(new Error('given up'))
+  await store.put('k', Buffer.from('x'), { signal: stopped }).catch(() => undefined)
+  assert.deepEqual(outcomes, ['answered', 'throttled', 'answered', 'lost', 'lost', 'lost'])
 })

@@ -24,7 +24,7 @@ test('patient: each try takes a permit of its own, and what may pass is asked ag
   await store.put('k', Buffer.from('body'))
   assert.equal(String(await store.get('k')), 'body')
   assert.equal(taken, 4)
-  assert.equal(permits.open, 0)
+  assert.equal(permits.status.open, 0)
 })
 
 test('patient: it gives up after so many attempts, and says how many', async (t) => {

@@ -1,23 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock, seededRandom } from '../../../src/clock.ts'
+import type { Outcome, Release } from '../../../src/store/limited.ts'
 import { Permits, type TransferKind } from '../../../src/store/permits.ts'
 
 /** What a question came to so far. */
 interface Asked {
-  id: number | null | 'waits'
+  permit: Release | null | 'waits'
 }
 
 function ask(permits: Permits, asker: string, kind: TransferKind = 'sample', waitMs = 1000): Asked {
-  const asked: Asked = { id: 'waits' }
-  void permits.acquire(asker, kind, waitMs).then((id) => {
-    asked.id = id
+  const asked: Asked = { permit: 'waits' }
+  void permits.acquire(asker, kind, waitMs).then((permit) => {
+    asked.permit = permit
   })
   return asked
 }
 
+/** Gives it back, where it was granted. */
+function giveBack({ permit }: Asked, outcome: Outcome = 'answered'): void {
+  if (typeof permit === 'function') permit(outcome)
+}
+
 const settled = () => new Promise((resolve) => setImmediate(resolve))
-const granted = (asked: Asked[]) => asked.filter(({ id }) => typeof id === 'number').length
+const granted = (asked: Asked[]) => asked.filter((one) => typeof one.permit === 'function').length
 
 test('permits: samples take all but one in twenty, which the manifest alone may have', async () => {
   const permits = new Permits(100, { clock: new SimulatedClock() })
@@ -27,8 +33,8 @@ test('permits: samples take all but one in twenty, which the manifest alone may 
   const manifest = Array.from({ length: 8 }, () => ask(permits, 'ledger', 'manifest'))
   await settled()
   assert.equal(granted(manifest), 5)
-  assert.equal(permits.open, 100)
-  assert.equal(permits.peak, 100)
+  assert.equal(permits.status.open, 100)
+  assert.equal(permits.status.peak, 100)
 })
 
 test('permits: of two, one is kept for the manifest; a single one serves both', async () => {
@@ -40,7 +46,7 @@ test('permits: of two, one is kept for the manifest; a single one serves both', 
   await settled()
   assert.equal(granted(samples), 1)
   assert.equal(granted([only, segment]), 1)
-  if (typeof only.id === 'number') one.release(only.id)
+  giveBack(only)
   await settled()
   assert.equal(granted([segment]), 1)
 })
@@ -49,16 +55,14 @@ test('permits: one that comes back goes to the oldest question, and only once', 
   const permits = new Permits(1, { clock: new SimulatedClock() })
   const asked = [ask(permits, 'a'), ask(permits, 'b'), ask(permits, 'c')]
   await settled()
-  const [first] = asked
-  if (typeof first?.id !== 'number') assert.fail('the first question was not granted')
-  permits.release(first.id)
-  permits.release(first.id)
+  giveBack(asked[0])
+  giveBack(asked[0])
   await settled()
   assert.deepEqual(
-    asked.map(({ id }) => typeof id),
-    ['number', 'number', 'string'],
+    asked.map(({ permit }) => typeof permit),
+    ['function', 'function', 'string'],
   )
-  assert.equal(permits.open, 1)
+  assert.equal(permits.status.open, 1)
 })
 
 test('permits: a question that waited long enough is answered null', async () => {
@@ -69,9 +73,9 @@ test('permits: a question that waited long enough is answered null', async () =>
   await settled()
   clock.advance(1000)
   await settled()
-  assert.equal(late.id, null)
-  if (typeof holder.id === 'number') permits.release(holder.id)
-  assert.equal(permits.open, 0)
+  assert.equal(late.permit, null)
+  giveBack(holder)
+  assert.equal(permits.status.open, 0)
 })
 
 test('permits: those of an asker that ended come back, and its questions are dropped', async () => {
@@ -84,10 +88,10 @@ test('permits: those of an asker that ended come back, and its questions are dro
   await settled()
   assert.equal(granted([living]), 1)
   assert.deepEqual(
-    dead.slice(2).map(({ id }) => id),
+    dead.slice(2).map(({ permit }) => permit),
     [null, null],
   )
-  assert.equal(permits.open, 1)
+  assert.equal(permits.status.open, 1)
 })
 
 test('permits: lowered while more are open, none is granted until enough came back', async () => {
@@ -96,14 +100,11 @@ test('permits: lowered while more are open, none is granted until enough came ba
   const waiting = ask(permits, 'b', 'manifest')
   await settled()
   permits.setMax(4)
-  const giveBack = (count: number) => {
-    for (const { id } of open.splice(0, count)) if (typeof id === 'number') permits.release(id)
-  }
-  giveBack(6)
+  for (const one of open.splice(0, 6)) giveBack(one)
   await settled()
-  assert.equal(permits.open, 4)
-  assert.equal(waiting.id, 'waits')
-  giveBack(1)
+  assert.equal(permits.status.open, 4)
+  assert.equal(waiting.permit, 'waits')
+  for (const one of open.splice(0, 1)) giveBack(one)
   await settled()
   assert.equal(granted([waiting]), 1)
   permits.setMax(10)
@@ -118,11 +119,11 @@ test('permits: a taker asks until it has one, and gives it back by what it got',
   await settled()
   clock.advance(60_000)
   await settled()
-  release()
+  release('answered')
   const releaseSecond = await second
-  assert.equal(permits.open, 1)
-  releaseSecond()
-  assert.equal(permits.open, 0)
+  assert.equal(permits.status.open, 1)
+  releaseSecond('answered')
+  assert.equal(permits.status.open, 0)
 })
 
 test('permits: whatever comes and goes, never more than the cap at once (seeded)', async () => {
@@ -137,21 +138,52 @@ test('permits: whatever comes and goes, never more than the cap at once (seeded)
     const kind = random() < 0.2 ? 'manifest' : 'sample'
     if (dice < 0.55) asked.push(ask(permits, asker, kind, 50))
     else if (dice < 0.9) {
-      const { id } = asked[Math.floor(random() * asked.length)] ?? { id: null }
-      if (typeof id === 'number') permits.release(id)
+      const outcomes = ['answered', 'answered', 'throttled', 'lost'] as const
+      const any = asked[Math.floor(random() * asked.length)] ?? { permit: null }
+      giveBack(any, outcomes[Math.floor(random() * outcomes.length)])
     } else if (dice < 0.92) permits.askerEnded(asker)
     else clock.advance(20)
     if (step % 10 === 0) await settled()
   }
-  assert.equal(permits.peak, 7, `seed=${seed}`)
+  assert.equal(permits.status.peak, 7, `seed=${seed}`)
 })
 
-test('permits: those of two lives of the ledger never have one id', async () => {
-  const before = new Permits(1)
-  const after = new Permits(1, { firstId: 2 ** 32 + 1 })
-  const old = await before.acquire('uploader/0', 'sample', 1000)
-  await after.acquire('uploader/1', 'sample', 1000)
-  if (old === null) assert.fail('no permit was granted')
-  after.release(old)
-  assert.equal(after.open, 1)
+test('permits: a throttled round halves what samples may hold, and answers raise it', async () => {
+  const told: string[] = []
+  const clock = new SimulatedClock()
+  const permits = new Permits(100, { clock, onAdapt: (adapted) => told.push(adapted) })
+  const first = Array.from({ length: 200 }, () => ask(permits, 'uploader/0'))
+  await settled()
+  for (const one of first) giveBack(one, 'throttled')
+  assert.equal(permits.status.inForce, 50)
+  // The rest of the questions: those that fit under the lower cap.
+  await settled()
+  assert.equal(permits.status.open, 48)
+  assert.deepEqual(told, ['lowered'])
+  for (let round = 0; round < 60; round++) {
+    const more = Array.from({ length: 100 }, () => ask(permits, 'uploader/0'))
+    await settled()
+    for (const one of [...first, ...more]) giveBack(one)
+    clock.advance(1000)
+    await settled()
+    for (const one of more) giveBack(one)
+  }
+  assert.deepEqual(told, ['lowered', 'restored'])
+  assert.equal(permits.status.inForce, 100)
+})
+
+test('permits: throttled manifest requests lower nothing; a lower cap keeps none', async () => {
+  const permits = new Permits(100, { clock: new SimulatedClock() })
+  const segments = Array.from({ length: 5 }, () => ask(permits, 'ledger', 'manifest'))
+  await settled()
+  for (const one of segments) giveBack(one, 'throttled')
+  assert.equal(permits.status.inForce, 100)
+  const samples = Array.from({ length: 95 }, () => ask(permits, 'uploader/0'))
+  await settled()
+  giveBack(samples[0], 'throttled')
+  assert.equal(permits.status.inForce, 50)
+  // Ninety-four samples still hang, more than the cap in force: the manifest is written anyway.
+  const segment = ask(permits, 'ledger', 'manifest')
+  await settled()
+  assert.equal(granted([segment]), 1)
 })

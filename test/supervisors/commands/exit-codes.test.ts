@@ -6,6 +6,8 @@ import { type Job, layOutJob } from '../../support/crash/job.ts'
 import { start } from '../../support/crash/process.ts'
 import { startS3 } from '../../support/crash/s3-process.ts'
 import { ask, statusWhen } from '../../support/crash/socket.ts'
+import { windowsOf } from '../../support/crash/stored.ts'
+import { assertAsIfUndisturbed, undisturbed } from '../../support/crash/undisturbed.ts'
 
 /** Promise 7 of the design, where the other tests of commands do not meet it. */
 
@@ -50,8 +52,12 @@ test('exit codes: a store away past its deadline is 4; later it goes on', async 
   assert.match(said.reason, /for 0\.05 minutes/)
   assert.match(said.remedy, /run again/)
   await s3.setFaults([])
+  const { beforeRename, beforeCommit } = await windowsOf(job)
+  assert.equal(beforeRename, 0)
+  assert.ok(beforeCommit > 0, 'what the store did not take waits in the spool')
   const later = await start(t, ['run', job.config], job).ended()
   assert.equal(later.code, 0, later.stderr)
+  await assertAsIfUndisturbed(job, await undisturbed(t))
 })
 
 test('exit codes: a device that is not there is refused, nothing stored', async (t) => {

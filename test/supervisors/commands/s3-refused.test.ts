@@ -96,37 +96,51 @@ test('verify: an endpoint that is no URL, or carries credentials, is refused', a
   assert.doesNotMatch(secret.stderr, /hushhush/)
 })
 
+const samplePuts = { operation: 'PutObject', key: 'hidden-states/' }
+const many = 1000
+
 test('run: what the store refuses stays in the spool, named, until the next run', async (t) => {
   const dir = folder(t)
   const s3 = await startS3(t)
   const config = writeConfig(dir, 'job', { store: `${bucket}/run`, s3: { endpoint: s3.endpoint } })
-  const refused = '62060ba602b02ce9c21d44ee516edab0'
+  const spool = join(dir, 'job', 'work', 'spool')
   await s3.setFaults([
-    {
-      match: { operation: 'PutObject', key: refused },
-      times: 1000,
-      kind: 'error',
-      status: 403,
-      code: 'AccessDenied',
-    },
+    { match: samplePuts, times: 3, kind: 'error', status: 403, code: 'AccessDenied' },
   ])
   const first = await draftsmith(['run', config, '--json'], { dir, env: credentials })
   assert.equal(first.code, 1, first.stderr)
-  const { rows, failed, spool } = JSON.parse(first.stdout)
-  assert.deepEqual([rows.rows, rows.committed, rows.failed, rows.quarantined], [12, 11, 1, 0])
-  assert.equal(failed.length, 1)
-  assert.equal(failed[0].hash, refused)
-  assert.match(failed[0].reason, /these credentials may not do this.*AccessDenied/)
-  assert.equal(spool.files, 1)
-  const [file, ...others] = filesBelow(join(dir, 'job', 'work', 'spool'))
-  assert.deepEqual(others, [])
-  assert.match(file, new RegExp(refused))
+  const { rows, failed, spool: left } = JSON.parse(first.stdout)
+  assert.deepEqual([rows.rows, rows.committed, rows.failed, rows.quarantined], [12, 9, 3, 0])
+  assert.equal(left.files, 3)
+  const names = filesBelow(spool)
+  assert.equal(failed.length, 3)
+  for (const { hash, reason } of failed) {
+    assert.match(reason, /these credentials may not do this.*AccessDenied/)
+    assert.equal(names.filter((name) => name.startsWith(hash)).length, 1)
+  }
 
-  await s3.setFaults([])
+  // Does nothing but count.
+  await s3.setFaults([{ match: samplePuts, times: many, kind: 'delay', ms: 0 }])
   const second = await draftsmith(['run', config, '--json'], { dir, env: credentials })
   assert.equal(second.code, 0, second.stderr)
+  assert.deepEqual(await s3.faultsLeft(), [many - 3])
   const { rows: rowsNow, extracted, stored } = JSON.parse(second.stdout)
   assert.deepEqual([rowsNow.committed, rowsNow.failed], [12, 0])
-  assert.deepEqual([extracted.samples, stored.samples], [0, 1])
-  assert.deepEqual(filesBelow(join(dir, 'job', 'work', 'spool')), [])
+  assert.deepEqual([extracted.samples, stored.samples], [0, 3])
+  assert.deepEqual(filesBelow(spool), [])
+})
+
+test('run: samples that the store refuses are named where people read', async (t) => {
+  const dir = folder(t)
+  const s3 = await startS3(t)
+  const config = writeConfig(dir, 'job', { store: `${bucket}/run`, s3: { endpoint: s3.endpoint } })
+  await s3.setFaults([
+    { match: samplePuts, times: 3, kind: 'error', status: 403, code: 'AccessDenied' },
+  ])
+  const ended = await draftsmith(['run', config], { dir, env: credentials })
+  assert.equal(ended.code, 1, ended.stderr)
+  assertReadable(ended)
+  assert.match(ended.stdout, /^Finished, but not whole: .*\n.* 9 samples committed, .* 3 failed/)
+  const named = ended.stdout.match(/^failed [0-9a-f]{32}: .*AccessDenied/gm) ?? []
+  assert.equal(named.length, 3)
 })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Fault } from '../../../src/dev-s3/faults.ts'
+import type { DevS3Stats } from '../../../src/dev-s3/server.ts'
 
 /** The embedded S3 server as a process of its own: it outlives whatever a test kills. */
 
@@ -18,6 +19,9 @@ export interface S3Process {
   readonly endpoint: string
   /** Takes the place of what faults are left. */
   setFaults(faults: readonly Fault[]): Promise<void>
+  /** How often each fault that is left may still be used. */
+  faultsLeft(): Promise<readonly number[]>
+  stats(): Promise<DevS3Stats>
 }
 
 /** Bucket `draftsmith`; ends with the test. */
@@ -38,11 +42,14 @@ export async function startS3(t: { after(fn: () => unknown): void }): Promise<S3
   if (typeof opened !== 'object' || opened === null || !('endpoint' in opened)) {
     throw new Error('the S3 server did not start')
   }
+  const ask = async (question: object): Promise<unknown> => {
+    child.stdin.write(`${JSON.stringify(question)}\n`)
+    return await answer()
+  }
   return {
     endpoint: String(opened.endpoint),
-    setFaults: async (faults) => {
-      child.stdin.write(`${JSON.stringify({ faults })}\n`)
-      await answer()
-    },
+    setFaults: async (faults) => void (await ask({ faults })),
+    faultsLeft: async () => ((await ask({ left: true })) as { left: number[] }).left,
+    stats: async () => ((await ask({ stats: true })) as { stats: DevS3Stats }).stats,
   }
 }

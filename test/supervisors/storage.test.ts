@@ -1,0 +1,99 @@
+/** Real uploaders and a real ledger under one cap, counted at the server. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { always, samplePuts, segmentPuts, storageTree } from '../support/storage-tree.ts'
+import { startOf } from '../support/trees.ts'
+
+test('storage: of 100 permits four uploaders use 95 for samples, and none beyond', async (t) => {
+  const upload = { maxParallel: 100, threads: 4 }
+  const faults = [
+    // Answered once 95 of them are open together: none of them before.
+    { kind: 'hold', times: 95, match: samplePuts },
+    { kind: 'delay', ms: 200, times: always, match: samplePuts },
+  ] as const
+  const { when, s3 } = await storageTree(t, { samples: 400, upload, faults })
+  await when((_, { committed }) => committed === 400)
+  const { peak, requests } = await s3.stats()
+  assert.ok(peak >= 95 && peak <= 100, `peak=${peak}`)
+  assert.ok((requests.PutObject ?? 0) >= 400)
+})
+
+test('storage: permits of an uploader that is killed in mid-put come back', async (t) => {
+  const upload = { maxParallel: 20, threads: 2 }
+  const faults = [{ kind: 'hold', times: always, match: samplePuts }] as const
+  const { when, s3, tree, until } = await storageTree(t, { samples: 60, upload, faults })
+  // Of 19 that the ledger gives, one is kept for the manifest.
+  await when(({ open }) => open === 18)
+  await tree.kill('uploader/0')
+  await until(startOf('uploader/0', 2))
+  await when(({ open }, { permits, uploading }) => {
+    return open === 18 && permits.open === 18 && uploading === 18
+  })
+  await s3.setFaults([])
+  const { permits } = await when(
+    (_, ledger) => ledger.committed === 60 && ledger.permits.open === 0,
+  )
+  assert.ok(permits.peak <= 19)
+  const { peak } = await s3.stats()
+  assert.ok(peak <= 20, `peak=${peak}`)
+})
+
+test('storage: with 95 samples stalled the manifest is still written', async (t) => {
+  const upload = { maxParallel: 100, threads: 2 }
+  const faults = [
+    { kind: 'delay', ms: 0, times: 5, match: samplePuts },
+    { kind: 'hold', times: always, match: samplePuts },
+  ] as const
+  const { when, s3 } = await storageTree(t, { samples: 120, upload, faults })
+  await when(({ open }, { committed }) => open === 95 && committed === 5)
+  await s3.setFaults([])
+  await when((_, { committed }) => committed === 120)
+})
+
+test('storage: a throttled manifest slows no sample, and is whole at the end', async (t) => {
+  const upload = { maxParallel: 20, threads: 1 }
+  const commit = { every: 10, seconds: 0.2 }
+  const faults = [{ kind: 'hold', times: always, match: segmentPuts }] as const
+  const { when, s3 } = await storageTree(t, { samples: 60, upload, commit, faults })
+  const waiting = await when((_, { stored }) => stored.samples === 60)
+  assert.equal(waiting.committed, 0)
+  await s3.setFaults([{ kind: 'throttle', everyMs: 100, times: always, match: segmentPuts }])
+  const { permits } = await when((_, { committed }) => committed === 60)
+  assert.equal(permits.inForce, permits.max)
+})
+
+test('storage: fewer samples at once go to a store that says it has too much to do', async (t) => {
+  const upload = { maxParallel: 40, threads: 2 }
+  const faults = [
+    { kind: 'error', status: 503, code: 'SlowDown', times: 30, match: samplePuts },
+  ] as const
+  const { when } = await storageTree(t, { samples: 100, upload, faults })
+  const { permits, failed } = await when((_, { committed }) => committed === 100)
+  assert.deepEqual(failed, [])
+  assert.ok(permits.inForce < permits.max, JSON.stringify(permits))
+})
+
+test('storage: the cap changes in mid-work, and a ledger that restarts is told', async (t) => {
+  const upload = { maxParallel: 10, threads: 2 }
+  const faults = [{ kind: 'hold', times: always, match: samplePuts }] as const
+  const rig = await storageTree(t, { samples: 200, upload, faults })
+  const { when, cap, s3, tree, until } = rig
+  // Nine are the ledger's, of which one is kept for the manifest.
+  await when(({ open }) => open === 8)
+  await cap.set(40)
+  await when(({ open }, { permits }) => open === 38 && permits.max === 39)
+
+  await tree.kill('ledger')
+  for (const child of ['ledger', 'uploader/0', 'uploader/1']) {
+    await until(startOf(child, 2))
+    await cap.tell(child)
+  }
+  await when(({ open }, { permits }) => open === 38 && permits.max === 39)
+  await cap.set(5)
+  await when((_, { permits }) => permits.max === 4)
+  await s3.setFaults([])
+  const { permits } = await when((_, { committed }) => committed === 200)
+  assert.equal(permits.max, 4)
+  const { peak } = await s3.stats()
+  assert.ok(peak <= 40, `peak=${peak}`)
+})
