@@ -1,14 +1,12 @@
-import { readFile } from 'node:fs/promises'
-import { crc32 } from 'node:zlib'
 import { createActor } from 'xstate'
 import type { SampleRef } from '../../protocol/sample.ts'
-import { explain, hasCode, isFailure } from '../../src/failure.ts'
+import { explain, isFailure } from '../../src/failure.ts'
 import { sampleKey } from '../../src/manifest/key.ts'
 import { probe } from '../../src/probe.ts'
-import { diskFailure } from '../../src/spool/disk-failure.ts'
 import { confirm } from '../../src/store/confirm.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { type UploadEvent, uploadMachine } from './machine.ts'
+import { withWhole } from './read.ts'
 
 /** A store that keeps half a body each time is broken; this often it may have been the line. */
 const puts = 3
@@ -24,11 +22,16 @@ export type Uploaded =
   | { readonly kind: 'torn' | 'failed' | 'returned'; readonly reason: string }
 
 /** One spooled file → one confirmed object. */
-export async function upload(sample: SampleRef, tools: UploadTools): Promise<Uploaded> {
-  const { store } = tools
+export const upload = (sample: SampleRef, tools: UploadTools): Promise<Uploaded> =>
+  withWhole(tools.path(sample), sample, (body) => send(sample, body, tools.store))
+
+async function send(
+  sample: SampleRef,
+  body: Buffer | undefined,
+  store: ObjectStore,
+): Promise<Uploaded> {
   const life = createActor(uploadMachine, { input: { puts } }).start()
   const key = sampleKey(sample.hash, sample.crc32)
-  const body = await readWhole(tools.path(sample), sample)
   let reason = body ? '' : 'the file is not what its name says'
   life.send({ type: body ? 'intact' : 'torn' })
   let acknowledgement = {}
@@ -69,19 +72,4 @@ function whatFollows(error: unknown): UploadEvent {
 function ended(state: unknown): 'torn' | 'failed' | 'returned' {
   if (state === 'torn' || state === 'failed' || state === 'returned') return state
   throw new Error(`an upload stands still. state=${String(state)}`)
-}
-
-/**
- * The file's bytes where they are what its name says; undefined for a torn file, none, or one that
- * the disk has lost.
- */
-async function readWhole(path: string, sample: SampleRef): Promise<Buffer | undefined> {
-  try {
-    const bytes = await readFile(path)
-    const whole = bytes.length === sample.bytes && crc32(bytes) === sample.crc32
-    return whole ? bytes : undefined
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'EIO')) return undefined
-    throw diskFailure(error, 'spooled sample cannot be read', path)
-  }
 }
