@@ -1,12 +1,14 @@
 /**
  * The server as a process of its own, so that tests may kill everything else around it. Its keys
  * come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. It prints one JSON line with its endpoint,
- * answers each JSON line on stdin with one, and ends when stdin does.
+ * answers each JSON line on stdin with one, and ends when stdin does. With --cert and --key, files
+ * in PEM, it speaks TLS.
  *
  *     {"faults": [ … ]}   takes the place of what faults are left; answered by {"faults": <count>}
  *     {"stats": true}     answered by {"stats": { … }}
  *     {"left": true}      answered by {"left": [ … ]}: how often each fault may still be used
  */
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
@@ -24,10 +26,15 @@ const { values } = parseArgs({
     dir: { type: 'string' },
     port: { type: 'string', default: '0' },
     bucket: { type: 'string', multiple: true, default: ['draftsmith'] },
+    cert: { type: 'string' },
+    key: { type: 'string' },
   },
 })
 const server = await startDevS3({
   ...(values.dir !== undefined && { dir: values.dir }),
+  ...(values.cert !== undefined && {
+    tls: { cert: readFileSync(values.cert, 'utf8'), key: readFileSync(values.key ?? '', 'utf8') },
+  }),
   port: Number(values.port),
   buckets: values.bucket,
   accessKeyId: process.env.AWS_ACCESS_KEY_ID ?? '',

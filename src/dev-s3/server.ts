@@ -4,15 +4,17 @@
  * show, and goes wrong on demand.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { Failure } from '../failure.ts'
 import { type Answer, Refusal } from './answer.ts'
 import { accessKeyOf, verifySignature } from './auth.ts'
 import { readRaw, receive } from './body.ts'
+import type { Certificate } from './certificate.ts'
 import { type Fault, takeFault } from './faults.ts'
 import { Multiparts } from './multipart.ts'
 import { operationOf, route, type Shop } from './route.ts'
 import { Shelf } from './shelf.ts'
-import { answerBy, changed, delayBy, refuseBy, send } from './trouble.ts'
+import { answerBy, changed, cutOff, delayBy, refuseBy, send } from './trouble.ts'
 
 export interface DevS3Options {
   /** Where objects outlive the server; absent: in memory. */
@@ -22,6 +24,8 @@ export interface DevS3Options {
   readonly buckets: readonly string[]
   /** Absent: a free one. */
   readonly port?: number
+  /** Given: it speaks TLS, and only that. */
+  readonly tls?: Certificate
 }
 
 export interface DevS3Stats {
@@ -51,7 +55,7 @@ export async function startDevS3(options: DevS3Options): Promise<DevS3> {
   const faults: Fault[] = []
   const secrets = new Map([[options.accessKeyId, options.secretAccessKey]])
 
-  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
     stats.open += 1
     stats.peak = Math.max(stats.peak, stats.open)
     response.once('close', () => {
@@ -60,7 +64,11 @@ export async function startDevS3(options: DevS3Options): Promise<DevS3> {
     const serving = serve({ shop, stats, faults, secrets }, request, response)
     // The peer went away in the middle: there is nobody to tell.
     serving.catch(() => response.destroy())
-  })
+  }
+  const settings = { keepAliveTimeout: 60_000 }
+  const server = options.tls
+    ? createSecureServer({ ...settings, ...options.tls }, answer)
+    : createServer(settings, answer)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port ?? 0, '127.0.0.1', resolve)
@@ -69,7 +77,7 @@ export async function startDevS3(options: DevS3Options): Promise<DevS3> {
   if (address === null || typeof address === 'string') throw new Failure('invalid', 'no TCP port.')
   const { port } = address
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     port,
     stats,
     faults,
@@ -101,7 +109,7 @@ async function serve(
   const fault = takeFault(context.faults, { ...place, accessKeyId })
   if (fault?.kind === 'reset' || fault?.kind === 'half-read') {
     await readRaw(incoming, Number(incoming.headers['content-length'] ?? 0) / 2)
-    if (fault.kind === 'reset') return void incoming.socket.resetAndDestroy()
+    if (fault.kind === 'reset') return cutOff(incoming.socket)
     response.setHeader('connection', 'close')
     return send(response, new Refusal(503, 'SlowDown').answer())
   }

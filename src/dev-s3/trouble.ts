@@ -1,6 +1,8 @@
 /** How a request is spoilt that a fault has taken: before, in its body, or in its answer. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { TLSSocket } from 'node:tls'
 import { type Answer, Refusal, xml } from './answer.ts'
 import { carriesChecksum } from './body.ts'
 import type { Fault } from './faults.ts'
@@ -34,6 +36,12 @@ export function refuseBy(fault: Fault, incoming: IncomingMessage): void {
   }
 }
 
+/** A reset; under TLS, which knows none, the connection ends without a word. */
+export function cutOff(socket: Socket | null): void {
+  if (socket instanceof TLSSocket) socket.destroy()
+  else socket?.resetAndDestroy()
+}
+
 /** What arrives of what was sent. */
 export function changed(body: Buffer): Buffer {
   const copy = Buffer.from(body)
@@ -50,11 +58,10 @@ export async function answerBy(
   const body = Buffer.from(answer.body ?? '')
   switch (fault?.kind) {
     case 'drop-answer':
-      response.socket?.resetAndDestroy()
-      return
+      return cutOff(response.socket)
     case 'cut-answer':
       head(response, answer, body)
-      response.write(body.subarray(0, body.length >> 1), () => response.socket?.resetAndDestroy())
+      response.write(body.subarray(0, body.length >> 1), () => cutOff(response.socket))
       return
     case 'drip':
       head(response, answer, body)
