@@ -3,6 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { isFailure } from '../failure.ts'
 import type { ObjectStore } from './store.ts'
 
+/** What a store does with the conditions of a put. */
+export interface Conditions {
+  /** `putIfAbsent` leaves what is there. */
+  readonly ifNoneMatch: boolean
+  /** `putIfMatch` replaces what has the etag, and nothing else. */
+  readonly ifMatch: boolean
+}
+
 /**
  * Tries it on an object of its own, which it removes.
  *
@@ -12,14 +20,32 @@ export async function conditionalPuts(store: ObjectStore): Promise<{ readonly ho
   const key = `probe/${randomUUID()}`
   await store.put(key, Buffer.from('first'))
   try {
-    const second = await store.putIfAbsent(key, Buffer.from('second'))
-    const third = await store.putIfMatch(key, Buffer.from('third'), 'no-such-etag')
-    return { honoured: !second && !third }
-  } catch (error) {
-    // It takes puts, as it just has: what it refuses is the condition.
-    if (isFailure(error, 'invalid')) return { honoured: false }
-    throw error
+    const { ifNoneMatch, ifMatch } = await tryConditions(store, key)
+    return { honoured: ifNoneMatch && ifMatch }
   } finally {
     await store.remove(key)
+  }
+}
+
+/** @param key  of an object that is there, and may be replaced */
+export async function tryConditions(store: ObjectStore, key: string): Promise<Conditions> {
+  const ifNoneMatch = await unlessRefused(
+    async () => !(await store.putIfAbsent(key, Buffer.from('second'))),
+  )
+  const ifMatch = await unlessRefused(async () => {
+    if (await store.putIfMatch(key, Buffer.from('third'), 'no-such-etag')) return false
+    const etag = (await store.head(key))?.etag
+    return etag !== undefined && (await store.putIfMatch(key, Buffer.from('fourth'), etag))
+  })
+  return { ifNoneMatch, ifMatch }
+}
+
+/** It takes puts, as it just has: what it refuses is the condition. */
+async function unlessRefused(honours: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await honours()
+  } catch (error) {
+    if (isFailure(error, 'invalid')) return false
+    throw error
   }
 }

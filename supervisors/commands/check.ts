@@ -4,11 +4,11 @@ import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { examineRows } from '../../src/dataset/examine.ts'
-import { explain, isFailure } from '../../src/failure.ts'
 import { captureNames, hiddenStatesGraph } from '../../src/models/hidden-states.ts'
 import { prepareModel } from '../../src/session/prepare.ts'
 import { openSession } from '../../src/session/session.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
+import { type Finding, findingsText, type Look, lookingInto } from '../findings.ts'
 import {
   bytesPerToken,
   type ChosenTarget,
@@ -26,41 +26,22 @@ import { exitCodes } from '../run-machine.ts'
  * `check CONFIG`: everything a run needs, looked at before it starts; all that is wrong is told.
  */
 
-interface Finding {
-  readonly what: string
-  readonly ok: boolean
-  readonly found: string
-  readonly remedy?: string
-}
-
 export async function check(path: string, { json }: { readonly json: boolean }): Promise<number> {
   const findings: Finding[] = []
-  const look = async <T>(
-    what: string,
-    work: () => Promise<[string, T]>,
-  ): Promise<T | undefined> => {
-    try {
-      const [found, value] = await work()
-      findings.push({ what, ok: true, found })
-      return value
-    } catch (error) {
-      if (!isFailure(error)) throw error
-      const remedy = error.remedy === undefined ? {} : { remedy: error.remedy }
-      findings.push({ what, ok: false, found: explain(error), ...remedy })
-      return undefined
-    }
-  }
+  const look = lookingInto(findings)
   const config = await look('configuration', async () => {
     const { config, warnings } = loadConfig(path)
     return [warnings.length === 0 ? 'in order' : warnings.join('; '), config]
   })
   if (config) await lookAtAll(config, look)
-  const ok = findings.every((finding) => finding.ok)
-  process.stdout.write(`${json ? JSON.stringify({ ok, findings }) : asText(findings)}\n`)
+  const ok = findings.every(({ state }) => state !== 'wrong')
+  const told = findings.map((finding) => ({ ok: finding.state !== 'wrong', ...finding }))
+  const text = json
+    ? JSON.stringify({ ok, findings: told })
+    : findingsText(findings, process.stdout.columns)
+  process.stdout.write(`${text}\n`)
   return ok ? exitCodes.done : exitCodes.refused
 }
-
-type Look = <T>(what: string, work: () => Promise<[string, T]>) => Promise<T | undefined>
 
 async function lookAtAll(config: Config, look: Look): Promise<void> {
   const work = await look('work folder', async () => {
@@ -71,7 +52,7 @@ async function lookAtAll(config: Config, look: Look): Promise<void> {
   if (chosen && work) await look('model', () => lookAtModel(config, chosen))
   await look('dataset', () => lookAtDataset(config, chosen))
   if (chosen && work) await look('disk', () => lookAtDisk(config, chosen))
-  await look('store', () => probeStore(config, chosen))
+  await probeStore(config, chosen, look)
 }
 
 async function lookAtTarget(config: Config): Promise<[string, ChosenTarget]> {
@@ -134,16 +115,4 @@ async function lookAtDisk(config: Config, chosen: ChosenTarget): Promise<[string
   const free = await freeBytes(config.work)
   const kept = `${formatBytes(free)} free, ${formatBytes(keepFree)} are kept free`
   return [`${kept}, the spool takes ${formatBytes(maxBytes)} at most`, null]
-}
-
-function asText(findings: readonly Finding[]): string {
-  const lines = findings.flatMap(({ what, ok, found, remedy }) => [
-    `${ok ? 'ok   ' : 'WRONG'}  ${what.padEnd(14)} ${found}`,
-    ...(remedy === undefined ? [] : [`       ${''.padEnd(14)} ${remedy}`]),
-  ])
-  const wrong = findings.filter((finding) => !finding.ok).length
-  lines.push(
-    wrong === 0 ? 'Everything is in order.' : `${wrong} of ${findings.length} are not in order.`,
-  )
-  return lines.join('\n')
 }
