@@ -71,6 +71,17 @@ interface ResumeArguments {
 }
 
 program
+  .command('retry-quarantined <config>')
+  .description('run, and compute again what could not be computed before')
+  .option(...json)
+  .action(async (config: string, options: { json?: true }) => {
+    code = await watched(async () => {
+      const { retryQuarantined } = await import('./commands/retry-quarantined.ts')
+      return await retryQuarantined(config, { json: options.json ?? false })
+    })
+  })
+
+program
   .command('status')
   .description('where a running supervisor stands')
   .option('--work <dir>', 'its work folder', './work')

@@ -34,6 +34,8 @@ export interface Prepared {
   readonly plan: RunPlan
   readonly outputBytesPerToken: number
   readonly threadsPerDevice: number
+  /** What is quarantined and to be tried again: hash → the attempt that ended so. */
+  readonly retry: ReadonlyMap<string, number>
 }
 
 /**
@@ -59,6 +61,7 @@ export async function prepare(config: Config): Promise<Prepared> {
     plan: { tokenBudget, maxTokens, outputBytesMax, limit, seed },
     outputBytesPerToken,
     threadsPerDevice: threadsFor(devices),
+    retry: new Map(),
   }
 }
 

@@ -1,7 +1,14 @@
 import { count, skippedText } from '../actors/console/text.ts'
-import { explain } from '../src/failure.ts'
-import type { RunResult } from './run.ts'
+import type { RunStatus } from '../protocol/console.ts'
+import { explain, type Failure } from '../src/failure.ts'
 import { exitCodes } from './run-machine.ts'
+
+export interface RunResult {
+  readonly code: number
+  /** Why it gave up, where it did. */
+  readonly failure: Failure | null
+  readonly status: RunStatus
+}
 
 /** Tells on stdout how a run has ended. */
 export function printResult(result: RunResult, as: { readonly json: boolean }): void {

@@ -18,7 +18,9 @@ import { logTarget } from './log-target.ts'
 import { openRun, publishRun } from './opening.ts'
 import { type Prepared, prepare } from './preflight.ts'
 import { progressFacts } from './progress.ts'
+import type { RunResult } from './report.ts'
 import { RequestCap } from './request-cap.ts'
+import type { withRetries } from './retries.ts'
 import { root } from './root.ts'
 import { RunClaims } from './run-claims.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
@@ -35,11 +37,11 @@ const openingAttempts = 8
 const progressMs = 30_000
 const pausedOrRunning = { active: 'running', paused: 'paused' }
 
-export interface RunResult {
-  readonly code: number
-  /** Why it gave up, where it did. */
-  readonly failure: Failure | null
-  readonly status: RunStatus
+export interface RunOptions {
+  /** Called before the process ends itself by SIGKILL. */
+  readonly lastWords: () => void
+  /** Called once the run is held, for what the store alone can tell. */
+  readonly amend: typeof withRetries
 }
 
 /** The tree, and those of it that this thread asks: each `client` makes a port that stays. */
@@ -51,7 +53,7 @@ interface Planted {
 
 export class RunProcess implements RootControl {
   readonly #config: Config
-  readonly #lastWords: () => void
+  readonly #options: RunOptions
   readonly #log: Log
   readonly #life = createActor(runMachine).start()
   readonly #storeAway: StoreAway
@@ -68,10 +70,9 @@ export class RunProcess implements RootControl {
   #isPolling = false
   #storageGaveUp = false
 
-  /** @param lastWords  called before the process ends itself by SIGKILL */
-  constructor(config: Config, { lastWords }: { readonly lastWords: () => void }) {
+  constructor(config: Config, options: RunOptions) {
     this.#config = config
-    this.#lastWords = lastWords
+    this.#options = options
     this.#storeAway = new StoreAway(systemClock, config.upload)
     this.#cap = new RequestCap(config.upload)
     this.#log = openLog({ ...logTarget(config.work), actor: 'supervisor' })
@@ -168,7 +169,7 @@ export class RunProcess implements RootControl {
       const published = await this.#unlessStopped(publishing.done)
       if (published === 'stopped') await publishing.abort()
       if (published === 'stopped') return this.#ended()
-      const planted = this.#plant(prepared)
+      const planted = this.#plant(await this.#options.amend(store, prepared))
       this.#cap.handOver(planted.tree, planted.ledger)
       await this.#live(planted)
     } finally {
@@ -219,7 +220,7 @@ export class RunProcess implements RootControl {
   }
 
   #die(): void {
-    this.#lastWords()
+    this.#options.lastWords()
     process.kill(process.pid, 'SIGKILL')
   }
 

@@ -7,7 +7,7 @@ import { extractorIds } from './extraction.ts'
 import type { Prepared } from './preflight.ts'
 
 /** What storage needs to know of a run. */
-type Stored = Pick<Prepared, 'config' | 'place'>
+type Stored = Pick<Prepared, 'config' | 'place' | 'retry'>
 
 /**
  *     storage (rest-for-one)
@@ -21,10 +21,10 @@ type Stored = Pick<Prepared, 'config' | 'place'>
  */
 export const storage = (run: Stored): SupervisorSpec => {
   const uploads = uploadsOf(run)
-  const { config, place } = run
+  const { config, place, retry } = run
   const { attempts, deadlineMinutes } = config.upload
   const { commit, spool, work } = config
-  const input = { work, store: place, attempts, deadlineMinutes, commit, spool }
+  const input = { work, store: place, attempts, deadlineMinutes, commit, spool, retry }
   return {
     id: 'storage',
     strategy: 'rest-for-one',

@@ -4,7 +4,9 @@ import { refuseTelemetry } from '../src/session/telemetry.ts'
 import { dieWithLauncher } from './launcher.ts'
 import { keepPreviousLogs, logFile } from './log-target.ts'
 import { requireFolder } from './preflight.ts'
-import { RunProcess, type RunResult } from './run.ts'
+import type { RunResult } from './report.ts'
+import { withRetries } from './retries.ts'
+import { RunProcess } from './run.ts'
 import { onEndSignals } from './signals.ts'
 import { Terminal } from './terminal.ts'
 import { holdWorkplace } from './workplace.ts'
@@ -15,7 +17,11 @@ import { holdWorkplace } from './workplace.ts'
  *
  * @throws  Failure: what the preflight found; `superseded`: the folder is another's
  */
-export async function supervised(config: Config, warnings: readonly string[]): Promise<RunResult> {
+export async function supervised(
+  config: Config,
+  warnings: readonly string[],
+  { retriesQuarantined = false }: { readonly retriesQuarantined?: boolean } = {},
+): Promise<RunResult> {
   dieWithLauncher()
   refuseTelemetry()
   requireFolder(config.work)
@@ -28,7 +34,10 @@ export async function supervised(config: Config, warnings: readonly string[]): P
   keepPreviousLogs(config.work)
   let terminal: Terminal | undefined
   // A terminal is given back as it was found, with the last lines on it, however the process ends.
-  const begun = new RunProcess(config, { lastWords: () => terminal?.close() })
+  const begun = new RunProcess(config, {
+    lastWords: () => terminal?.close(),
+    amend: retriesQuarantined ? withRetries : async (_, prepared) => prepared,
+  })
   run = begun
   for (const warning of warnings) begun.log.warn(warning)
   process.on('uncaughtException', (error) => begun.dieOfBug(error))

@@ -1,9 +1,34 @@
-import type { SampleHash, SampleRef } from '../../protocol/sample.ts'
-import { type ManifestEntry, quarantined, rowHash } from '../../src/manifest/entry.ts'
+import type { QuarantinedSample, SampleHash, SampleRef } from '../../protocol/sample.ts'
+import { nextTry } from '../../src/manifest/attempt.ts'
+import { lost, type ManifestEntry, quarantined, rowHash } from '../../src/manifest/entry.ts'
 import { sampleKey } from '../../src/manifest/key.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
 
 /** What this ledger writes into the manifest, and reads of it. */
+
+/** What is quarantined and to be tried again: hash → the attempt that ended so. */
+export type Retry = ReadonlyMap<SampleHash, number>
+
+/** Whether the manifest's word on a sample is its end, as far as this run is concerned. */
+export function isEnded(entry: ManifestEntry | undefined, retry: Retry): boolean {
+  if (entry === undefined || entry.status === 'lost') return false
+  return entry.status === 'stored' || retry.get(entry.hash) !== entry.attempt
+}
+
+/** The hashes of all that has ended: 16 bytes each, one after the other. */
+export function endedHashes(table: EntryTable, retry: Retry): Uint8Array<ArrayBuffer> {
+  const all = table.hashes()
+  if (table.lost === 0 && retry.size === 0) return all
+  let end = 0
+  for (let row = 0; row < table.size; row++) {
+    const status = table.statusAt(row)
+    if (status === lost) continue
+    if (status === quarantined && !isEnded(table.entryAt(row), retry)) continue
+    all.copyWithin(end, row * 16, row * 16 + 16)
+    end += 16
+  }
+  return all.slice(0, end)
+}
 
 export function quarantinedHashes(table: EntryTable): SampleHash[] {
   if (table.quarantined === 0) return []
@@ -16,7 +41,12 @@ export function quarantinedHashes(table: EntryTable): SampleHash[] {
   return hashes
 }
 
-export const storedEntry = (sample: SampleRef, key: string): ManifestEntry => ({
+/** @param before  what the manifest says of the sample so far: this is said in the same round */
+export const storedEntry = (
+  sample: SampleRef,
+  key: string,
+  before: ManifestEntry | undefined,
+): ManifestEntry => ({
   hash: sample.hash,
   key: key === sampleKey(sample.hash, sample.crc32) ? null : key,
   offset: 0,
@@ -25,10 +55,13 @@ export const storedEntry = (sample: SampleRef, key: string): ManifestEntry => ({
   crc32: sample.crc32,
   status: 'stored',
   reason: null,
-  attempt: 0,
+  attempt: before?.attempt ?? 0,
 })
 
-export const quarantinedEntry = (hash: string, tokens: number, reason: string): ManifestEntry => ({
+export const quarantinedEntry = (
+  { hash, tokens, reason }: QuarantinedSample,
+  before: ManifestEntry | undefined,
+): ManifestEntry => ({
   hash,
   key: null,
   offset: 0,
@@ -37,5 +70,5 @@ export const quarantinedEntry = (hash: string, tokens: number, reason: string): 
   crc32: 0,
   status: 'quarantined',
   reason,
-  attempt: 0,
+  attempt: before?.status === 'quarantined' ? nextTry(before.attempt) : (before?.attempt ?? 0),
 })

@@ -12,6 +12,8 @@ export interface LedgerInput {
   readonly deadlineMinutes: number
   readonly commit: Config['commit']
   readonly spool: Config['spool']
+  /** What is quarantined and to be tried again: hash → the attempt that ended so. */
+  readonly retry: ReadonlyMap<string, number>
 }
 
 /** Owns what is spooled, uploading, stored and committed; the permits; the manifest's writing. */

@@ -10,7 +10,14 @@ import { recoverSpool } from '../../src/spool/recover.ts'
 import { freeBytes, type Spool } from '../../src/spool/spool.ts'
 import { Admission } from './admission.ts'
 import type { Committer } from './commit.ts'
-import { quarantinedEntry, quarantinedHashes, storedEntry } from './entries.ts'
+import {
+  endedHashes,
+  isEnded,
+  quarantinedEntry,
+  quarantinedHashes,
+  type Retry,
+  storedEntry,
+} from './entries.ts'
 import type { Room } from './room.ts'
 
 /** How long a question for work waits for an answer. */
@@ -27,6 +34,7 @@ export interface LedgerParts {
   readonly committer: Committer
   /** Bytes that the disk has free now; default: what the system tells. */
   readonly free?: () => Promise<number>
+  readonly retry: Retry
   readonly clock: Clock
   readonly log: Log
 }
@@ -72,7 +80,7 @@ export class Ledger {
   }
 
   known(): Uint8Array<ArrayBuffer> {
-    const committed = this.#parts.table.hashes()
+    const committed = endedHashes(this.#parts.table, this.#parts.retry)
     const more = [...this.#pending.keys(), ...this.#quarantined, ...this.#failed.keys()]
     const all = new Uint8Array(committed.length + more.length * 16)
     all.set(committed)
@@ -98,14 +106,16 @@ export class Ledger {
   }
 
   quarantined(samples: readonly QuarantinedSample[]): void {
-    for (const { hash, tokens, reason } of samples) {
+    for (const sample of samples) {
+      const { hash, tokens, reason } = sample
+      const before = this.#parts.table.get(hash)
       // What was computed once, whatever happened later, is data.
-      const ended = this.#parts.table.has(hash) || this.#held(hash) !== undefined
+      const ended = isEnded(before, this.#parts.retry) || this.#held(hash) !== undefined
       if (ended || this.#quarantined.has(hash)) continue
       this.#nowBusy()
       this.#quarantined.add(hash)
       this.#parts.log.warn({ hash, tokens, reason }, 'sample quarantined')
-      this.#parts.committer.add(quarantinedEntry(hash, tokens, reason))
+      this.#parts.committer.add(quarantinedEntry(sample, before))
     }
   }
 
@@ -127,7 +137,7 @@ export class Ledger {
     this.#refusals = 0
     count(this.#stored, sample)
     probe('ledger.stored')
-    this.#parts.committer.add(storedEntry(sample, key))
+    this.#parts.committer.add(storedEntry(sample, key, this.#parts.table.get(sample.hash)))
   }
 
   unavailable(lease: number, reason: string): void {

@@ -65,6 +65,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     spool,
     room,
     committer,
+    retry: input.retry,
     clock,
     log,
   })

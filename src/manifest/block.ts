@@ -1,13 +1,6 @@
 /** A run of entries in memory, as typed columns of a fixed capacity. */
 import { Failure } from '../failure.ts'
-import {
-  attemptMax,
-  type EntryRows,
-  type ManifestEntry,
-  quarantined,
-  rowFault,
-  stored,
-} from './entry.ts'
+import { attemptMax, type EntryRows, type ManifestEntry, rowFault, statusCode } from './entry.ts'
 import { isSampleHash, sampleKey } from './key.ts'
 
 /** Each distinct text once; 0 stands for none. */
@@ -84,7 +77,7 @@ export class Block implements EntryRows {
     this.lengths[row] = entry.length
     this.tokens[row] = entry.tokens
     this.crc32s[row] = entry.crc32
-    this.statuses[row] = entry.status === 'stored' ? stored : quarantined
+    this.statuses[row] = statusCode(entry.status)
     this.#setRare(row, entry.offset, entry.attempt)
     const canonical = entry.key === sampleKey(entry.hash, entry.crc32)
     this.#setTexts(row, canonical ? null : entry.key, entry.reason)

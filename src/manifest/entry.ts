@@ -1,8 +1,11 @@
 /** One line of the manifest, alone and as columns; what makes one valid. */
+import { roundOf } from './attempt.ts'
 import { isObjectKey, sampleKey } from './key.ts'
 
 export const stored = 0
 export const quarantined = 1
+export const lost = 2
+const statuses = ['stored', 'quarantined', 'lost'] as const
 export const attemptMax = 0xffff
 
 /** What became of one distinct sample. */
@@ -17,10 +20,11 @@ export interface ManifestEntry {
   readonly tokens: number
   /** CRC-32 of the sample's bytes. */
   readonly crc32: number
-  readonly status: 'stored' | 'quarantined'
-  /** Why it could not be computed; null for what is stored. */
+  /** `lost`: its object was found missing or damaged, and it is to be computed again. */
+  readonly status: (typeof statuses)[number]
+  /** Why it could not be computed, or how it was found lost; null for what is stored. */
   readonly reason: string | null
-  /** 0, and one more for each `retry-quarantined`. */
+  /** 0, and one more for each `retry-quarantined`; a loss begins a new round (`attempt.ts`). */
   readonly attempt: number
 }
 
@@ -60,10 +64,12 @@ export const rowEntry = (rows: EntryRows, row: number): ManifestEntry => ({
   length: rows.lengths[row] ?? 0,
   tokens: rows.tokens[row] ?? 0,
   crc32: rows.crc32s[row] ?? 0,
-  status: rows.statuses[row] === stored ? 'stored' : 'quarantined',
+  status: statuses[rows.statuses[row] ?? quarantined] ?? 'quarantined',
   reason: rows.reason(row),
   attempt: rows.attempts?.[row] ?? 0,
 })
+
+export const statusCode = (status: ManifestEntry['status']): number => statuses.indexOf(status)
 
 /**
  * What is wrong with a row, or null. Types cannot say it, and what is read was written elsewhere.
@@ -83,12 +89,15 @@ export function rowFault(rows: EntryRows, row: number): string | null {
     if (key !== null && !isObjectKey(key)) return `key=${key}`
     return null
   }
-  if (status !== quarantined) return `status=${status}`
-  if (!reason) return 'status=quarantined, without a reason'
+  const name = statuses[status ?? statuses.length]
+  if (name === undefined) return `status=${status}`
+  if (!reason) return `status=${name}, without a reason`
   if (key !== null || offset !== 0 || length !== 0 || rows.crc32s[row] !== 0) {
-    return 'status=quarantined, with an object'
+    return `status=${name}, with an object`
   }
-  return null
+  // Such a line would change nothing: what it takes back is of its own round.
+  const attempt = rows.attempts?.[row] ?? 0
+  return status === lost && roundOf(attempt) === 0 ? `status=lost, attempt=${attempt}` : null
 }
 
 const isSize = (value: number | undefined): boolean =>

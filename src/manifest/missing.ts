@@ -1,9 +1,10 @@
 /** Dataset less manifest: the work that is left. */
+import { lost } from './entry.ts'
 import type { EntryTable } from './table.ts'
 
 /**
- * The rows of a dataset that no entry names, stored or quarantined, in their order. Rows that share
- * their token ids are missing together.
+ * The rows of a dataset that no entry names as stored or quarantined, in their order. Rows that
+ * share their token ids are missing together.
  *
  * @param hashes   16 bytes a row
  * @returns        row numbers
@@ -13,7 +14,8 @@ export function missingRows(hashes: Uint8Array, table: EntryTable): Uint32Array 
   const missing = new Uint32Array(words.length / 4)
   let count = 0
   for (let row = 0; row < missing.length; row++) {
-    if (table.findWords(words, row * 4) < 0) missing[count++] = row
+    const found = table.findWords(words, row * 4)
+    if (found < 0 || table.statusAt(found) === lost) missing[count++] = row
   }
   return missing.slice(0, count)
 }

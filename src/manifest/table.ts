@@ -2,7 +2,15 @@
  * The union of all that was read, in memory: found by hash, some 33 bytes an entry and an index.
  */
 import { Block, Texts } from './block.ts'
-import { type EntryRows, hashBytes, type ManifestEntry, quarantined, rowEntry } from './entry.ts'
+import {
+  type EntryRows,
+  hashBytes,
+  lost,
+  type ManifestEntry,
+  quarantined,
+  rowEntry,
+  stored,
+} from './entry.ts'
 import { compareEntries } from './union.ts'
 
 /** Rows a block; a snapshot writes each as one record batch. */
@@ -17,7 +25,8 @@ export class EntryTable {
   readonly #blocks: Block[] = []
   readonly #texts = new Texts()
   #size = 0
-  #quarantined = 0
+  /** How many rows have each status, by its code. */
+  readonly #counts = [0, 0, 0]
   /** Open addressing: row + 1, or 0 where free. A power of two, at most two thirds full. */
   #index = new Uint32Array(1024)
 
@@ -27,11 +36,16 @@ export class EntryTable {
   }
 
   get quarantined(): number {
-    return this.#quarantined
+    return this.#counts[quarantined] ?? 0
   }
 
   get stored(): number {
-    return this.#size - this.#quarantined
+    return this.#counts[stored] ?? 0
+  }
+
+  /** Found missing or damaged, and to be computed again. */
+  get lost(): number {
+    return this.#counts[lost] ?? 0
   }
 
   /** In the order they came, `blockRows` each but for the last. */
@@ -64,17 +78,31 @@ export class EntryTable {
   }
 
   has(hash: string): boolean {
-    return this.findWords(wordsOf(hash), 0) >= 0
+    return this.find(hash) >= 0
   }
 
   get(hash: string): ManifestEntry | undefined {
-    const row = this.findWords(wordsOf(hash), 0)
-    return row < 0 ? undefined : rowEntry(this.#block(row), row & rowMask)
+    const row = this.find(hash)
+    return row < 0 ? undefined : this.entryAt(row)
+  }
+
+  /** The row that holds the hash, or -1. */
+  find(hash: string): number {
+    return this.findWords(wordsOf(hash), 0)
   }
 
   /** The row that holds the hash whose four words start at `words[at]`, or -1. */
   findWords(words: Uint32Array, at: number): number {
     return (this.#index[this.#slot(words, at)] ?? 0) - 1
+  }
+
+  /** @param row  as `findWords` gives it, from 0 to `size` */
+  statusAt(row: number): number | undefined {
+    return this.#block(row).statuses[row & rowMask]
+  }
+
+  entryAt(row: number): ManifestEntry {
+    return rowEntry(this.#block(row), row & rowMask)
   }
 
   *entries(): Generator<ManifestEntry> {
@@ -101,7 +129,7 @@ export class EntryTable {
     const at = this.#size & rowMask
     if (at === 0) this.#blocks.push(new Block(blockRows, this.#texts))
     this.#block(this.#size).copy(rows, { from: row, to: at })
-    if (rows.statuses[row] === quarantined) this.#quarantined++
+    this.#count(rows.statuses[row], 1)
     this.#index[slot] = ++this.#size
   }
 
@@ -111,9 +139,14 @@ export class EntryTable {
     // Of millions that are read twice, nearly all are the very same.
     if (isSameRow({ rows: block, row: at }, { rows, row })) return
     if (compareEntries(rowEntry(block, at), rowEntry(rows, row)) <= 0) return
-    if (block.statuses[at] === quarantined) this.#quarantined--
-    if (rows.statuses[row] === quarantined) this.#quarantined++
+    this.#count(block.statuses[at], -1)
+    this.#count(rows.statuses[row], 1)
     block.copy(rows, { from: row, to: at })
+  }
+
+  #count(status: number | undefined, change: number): void {
+    const code = status ?? stored
+    this.#counts[code] = (this.#counts[code] ?? 0) + change
   }
 
   #block(row: number): Block {

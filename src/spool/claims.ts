@@ -37,6 +37,8 @@ export interface Claims {
   forgive(by: string): string | null
   /** The run is done: of what was under suspicion, only what was halved stays known. */
   settle(): void
+  /** Everything is tried as if for the first time: no claim, no death, nothing halved. */
+  clear(): void
   /** Who has claimed it; also one that has died since and whose death is not judged yet. */
   holder(batchId: string): string | null
   /** It was held at a death. */
@@ -101,6 +103,10 @@ export function openClaims(work: string): Claims {
       for (const record of files.records()) {
         if (verdictOn(record.batch, record.rows, record) !== 'halve') files.remove(record.batch)
       }
+    },
+    clear() {
+      for (const record of files.records()) files.remove(record.batch)
+      files.writeStreak([])
     },
     holder: (batch) => files.read(batch)?.by ?? null,
     isSuspect(batch) {

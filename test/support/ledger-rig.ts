@@ -10,6 +10,7 @@ import type { SampleRef } from '../../protocol/sample.ts'
 import { type Clock, seededRandom } from '../../src/clock.ts'
 import { contentHash } from '../../src/dataset/fingerprint.ts'
 import { openLog } from '../../src/log.ts'
+import type { ManifestEntry } from '../../src/manifest/entry.ts'
 import { type Manifest, openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { openSpool, type Spool } from '../../src/spool/spool.ts'
@@ -40,6 +41,7 @@ export interface RigOptions {
   readonly around?: (spool: Spool) => Spool
   /** Bytes that the disk has free. */
   readonly free?: () => Promise<number>
+  readonly retry?: ReadonlyMap<string, number>
 }
 
 export interface Rig {
@@ -73,7 +75,8 @@ export async function ledgerRig(t: TestContext, options: RigOptions = {}): Promi
   const room = new Room(options.limits ?? { maxBytes: 1e9, keepFree: 0 })
   const { table } = manifest
   const free = options.free ? { free: options.free } : {}
-  const parts = { generation: 1, table, spool, room, committer, clock, log: silent, ...free }
+  const { retry = new Map() } = options
+  const parts = { generation: 1, table, spool, room, committer, retry, clock, log: silent, ...free }
   const ledger = new Ledger(parts)
   return {
     ledger,
@@ -98,4 +101,22 @@ export async function ledgerRig(t: TestContext, options: RigOptions = {}): Promi
 export async function replayed(store: ObjectStore) {
   const writer = newWriterId(new HastyClock(), seededRandom(2))
   return await openManifest(store, { writer }).replay()
+}
+
+/** A line of the manifest that tells of no object, for tests to complete. */
+export const line = (hash: string) => ({
+  hash,
+  key: null,
+  offset: 0,
+  length: 0,
+  tokens: 4,
+  crc32: 0,
+  reason: null,
+  attempt: 0,
+})
+
+/** What an earlier start has written. */
+export async function told(store: ObjectStore, entries: readonly ManifestEntry[]): Promise<void> {
+  const writer = newWriterId(new HastyClock(), seededRandom(3))
+  await openManifest(store, { writer }).append(entries)
 }

@@ -23,6 +23,7 @@ const input = (work: string): LedgerInput => ({
   deadlineMinutes: 30,
   commit: { every: 1000, seconds: 1e6 },
   spool: { keepFree: 0, maxBytes: 1e9 },
+  retry: new Map(),
 })
 
 const openOn = (work: string, store: ObjectStore, generation: number, story: string[] = []) =>

@@ -37,12 +37,24 @@ export const quarantinedEntry = (
   ...of,
 })
 
+/** Of the first round after the ones that are told here otherwise. */
+export const lostEntry = (random: Random, of: Partial<ManifestEntry> = {}): ManifestEntry => ({
+  ...quarantinedEntry(random),
+  status: 'lost',
+  reason: 'it is not there',
+  attempt: 256,
+  ...of,
+})
+
 /** Entries that contend for a few hashes in every way that the union decides. */
 export function contendingEntry(random: Random, hashes: readonly string[]): ManifestEntry {
   const hash = hashes[below(random, hashes.length)] ?? randomHash(random)
-  const attempt = below(random, 3)
+  const round = below(random, 3)
+  const attempt = round * 256 + below(random, 3)
+  const reason = `r${below(random, 3)}`
+  if (round > 0 && random() < 0.3) return lostEntry(random, { hash, attempt, tokens: 7, reason })
   if (random() < 0.3) {
-    return quarantinedEntry(random, { hash, attempt, tokens: 7, reason: `r${below(random, 3)}` })
+    return quarantinedEntry(random, { hash, attempt, tokens: 7, reason })
   }
   const crc32 = below(random, 3)
   const key = random() < 0.3 ? `hidden-states/packs/p${below(random, 3)}` : null

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '../../../src/clock.ts'
+import { nextRound, nextTry } from '../../../src/manifest/attempt.ts'
 import { Block } from '../../../src/manifest/block.ts'
 import type { ManifestEntry } from '../../../src/manifest/entry.ts'
 import { sampleKey } from '../../../src/manifest/key.ts'
@@ -11,6 +12,7 @@ import {
   contendingEntry,
   contents,
   entriesOf,
+  lostEntry,
   manyRows,
   quarantinedEntry,
   randomHash,
@@ -42,6 +44,8 @@ test('union: any order of any split, with any repeats, gives the same table', ()
     assert.deepEqual(contents(found), contents(want), `seed=${seed}`)
     assert.equal(found.stored, want.stored, `seed=${seed}`)
     assert.equal(found.quarantined, want.quarantined, `seed=${seed}`)
+    assert.equal(found.lost, want.lost, `seed=${seed}`)
+    assert.equal(found.stored + found.quarantined + found.lost, found.size, `seed=${seed}`)
   }
 })
 
@@ -75,6 +79,31 @@ test('union: stored beats quarantined, a later attempt an earlier, a smaller key
   assert.equal(union(smaller, stored), smaller)
   const named = storedEntry(random, { hash, crc32: 9, key: 'hidden-states/00' })
   assert.equal(union(smaller, named), named)
+})
+
+test('union: a loss takes back what was said before it, and is answered in its round', () => {
+  const random = seededRandom(4)
+  const hash = randomHash(random)
+  const stored = storedEntry(random, { hash, crc32: 9 })
+  const retried = quarantinedEntry(random, { hash, attempt: 255 })
+  const loss = lostEntry(random, { hash, attempt: nextRound(255) })
+  const again = storedEntry(random, { hash, crc32: 9, attempt: loss.attempt })
+  const failed = quarantinedEntry(random, { hash, attempt: nextTry(loss.attempt) })
+  const lostAgain = lostEntry(random, { hash, attempt: nextRound(again.attempt) })
+  // From the weakest to the strongest: each beats all before it, whichever comes first.
+  const ascending = [retried, stored, loss, failed, again, lostAgain]
+  for (const [i, weak] of ascending.entries()) {
+    for (const strong of ascending.slice(i + 1)) {
+      assert.equal(union(weak, strong), strong)
+      assert.equal(union(strong, weak), strong)
+    }
+  }
+})
+
+test('attempt: tries stay in their round, and rounds come to an end', () => {
+  assert.deepEqual([0, 254, 255, 256].map(nextTry), [1, 255, 255, 257])
+  assert.deepEqual([0, 255, 256].map(nextRound), [256, 256, 512])
+  assert.throws(() => nextRound(0xffff), { kind: 'invalid', message: /lost too often/ })
 })
 
 test('table: 150,000 entries, each found by its hash, none that was not added', () => {
@@ -116,6 +145,15 @@ test('table: what a manifest may not hold is refused by name', () => {
     { reason: 'stored, yet with a reason' },
     { status: 'quarantined', reason: null, length: 0, crc32: 0 },
     { status: 'quarantined', reason: 'has an object', crc32: 0 },
+    { status: 'lost', reason: 'it opens no round', length: 0, crc32: 0, attempt: 255 },
+    { status: 'lost', reason: null, length: 0, crc32: 0, attempt: 256 },
+    { status: 'lost', reason: 'has an object', crc32: 0, attempt: 256 },
+    { key: '../../etc/passwd' },
+    { key: '/etc/passwd' },
+    { key: 'hidden-states/../../x' },
+    { key: 'hidden-states//x' },
+    { key: 'hidden-states/a\\b' },
+    { key: `hidden-states/${'x'.repeat(1024)}` },
   ]
   for (const of of bad) {
     const table = new EntryTable()
@@ -129,7 +167,9 @@ test('missing: rows that no entry names, in order, wherever their bytes lie', ()
   const rows = manyRows(1000, random)
   const entries = entriesOf(rows)
   const table = tableOf(entries.filter((_, row) => row % 3 === 0))
-  const want = entries.flatMap((_, row) => (row % 3 === 0 ? [] : [row]))
+  // One that was stored, and found lost since, is missing again.
+  table.add(lostEntry(random, { hash: entries[3]?.hash ?? '' }))
+  const want = entries.flatMap((_, row) => (row % 3 === 0 && row !== 3 ? [] : [row]))
 
   const hashes = Buffer.concat(entries.map((entry) => Buffer.from(entry.hash, 'hex')))
   assert.deepEqual([...missingRows(hashes, table)], want)

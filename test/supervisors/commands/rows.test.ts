@@ -7,6 +7,7 @@ import { type DatasetRow, writeDataset } from '../../../src/dataset/write.ts'
 import type { Tensor } from '../../../src/tensor/tensor.ts'
 import { configOf, weightsOf, writeCheckpoint } from '../../support/checkpoint.ts'
 import { assertReadable, draftsmith } from '../../support/commands/draftsmith.ts'
+import { entriesIn } from '../../support/commands/finished-run.ts'
 import { filesBelow, folder, goldenTarget, writeConfig } from '../../support/commands/golden-job.ts'
 
 /** Every row ends as one thing, and the counts add up. */
@@ -100,6 +101,13 @@ test('run: single bad rows are skipped or quarantined by reason, and all add up'
   assert.match(again.stdout, /^Since this start: 0 samples/m)
   assert.equal(verified.code, 0)
   assert.match(verified.stdout, /1 samples? (is|are) quarantined/)
+
+  const retried = await draftsmith(['retry-quarantined', config, '--json'], { dir })
+  assert.equal(retried.code, 1, retried.stderr)
+  assert.deepEqual(JSON.parse(retried.stdout).rows.quarantined, 1)
+  const entries = await entriesIn(`file://${join(dir, 'job', 'store')}`)
+  const { status, attempt } = entries.find((entry) => entry.hash === hash) ?? {}
+  assert.deepEqual([status, attempt], ['quarantined', 1])
 })
 
 test('run: a dataset of which no row is usable ends with code 2, and says why', async (t) => {

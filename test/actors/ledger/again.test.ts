@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sampleKey } from '../../../src/manifest/key.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
+import { hashOf, ledgerRig, line, replayed, told } from '../../support/ledger-rig.ts'
+
+/** Samples that the manifest names, and that are computed again all the same. */
+
+const keyOf = ({ hash, crc32 }: { hash: string; crc32: number }) => sampleKey(hash, crc32)
+
+/** What `known` says, as hashes. */
+const knownTo = ({ ledger }: { readonly ledger: { known(): Uint8Array } }): string[] => {
+  const bytes = Buffer.from(ledger.known())
+  return Array.from({ length: bytes.length / 16 }, (_, i) =>
+    bytes.toString('hex', i * 16, i * 16 + 16),
+  ).sort()
+}
+
+test('ledger: a sample found lost is not known; its fate is said in its round', async (t) => {
+  const store = new MemoryStore()
+  const [kept, stored, failed] = [hashOf(1), hashOf(2), hashOf(3)]
+  await told(store, [
+    { ...line(kept), status: 'stored', length: 9, crc32: 1 },
+    { ...line(stored), status: 'lost', reason: 'is not there', attempt: 256 },
+    { ...line(failed), status: 'lost', reason: 'is not there', attempt: 512 },
+  ])
+  const rig = await ledgerRig(t, { store })
+  await rig.manifest.replay()
+  assert.deepEqual(knownTo(rig), [kept])
+  const sample = await rig.spooled(2)
+  const lease = await rig.lease()
+  rig.ledger.stored(lease?.id ?? 0, keyOf(sample))
+  rig.ledger.quarantined([{ hash: failed, tokens: 4, reason: 'not finite' }])
+  await rig.committer.flush()
+  assert.deepEqual(knownTo(rig), [kept, stored, failed].sort())
+  const table = await replayed(store)
+  assert.deepEqual([table.stored, table.quarantined, table.lost], [2, 1, 0])
+  assert.equal(table.get(stored)?.attempt, 256)
+  assert.equal(table.get(failed)?.attempt, 512)
+})
+
+test('ledger: what is to be tried again is not known until it was tried', async (t) => {
+  const store = new MemoryStore()
+  const [mended, still, other] = [hashOf(1), hashOf(2), hashOf(3)]
+  const quarantined = { status: 'quarantined', reason: 'not finite' } as const
+  await told(store, [
+    { ...line(mended), ...quarantined },
+    { ...line(still), ...quarantined, attempt: 2 },
+    { ...line(other), ...quarantined, attempt: 1 },
+  ])
+  const retry = new Map([
+    [mended, 0],
+    [still, 2],
+    // An earlier attempt than the manifest's: it was tried since.
+    [other, 0],
+  ])
+  const rig = await ledgerRig(t, { store, retry })
+  await rig.manifest.replay()
+  assert.deepEqual(knownTo(rig), [other])
+  const sample = await rig.spooled(1)
+  const lease = await rig.lease()
+  rig.ledger.stored(lease?.id ?? 0, keyOf(sample))
+  for (let tellings = 0; tellings < 2; tellings++) {
+    rig.ledger.quarantined([{ hash: still, tokens: 4, reason: 'still not finite' }])
+  }
+  await rig.committer.flush()
+  rig.ledger.quarantined([{ hash: still, tokens: 4, reason: 'told late' }])
+  assert.deepEqual(knownTo(rig), [mended, still, other].sort())
+  assert.deepEqual((await rig.ledger.settled()).quarantined.toSorted(), [still, other].sort())
+  const table = await replayed(store)
+  assert.equal(table.get(mended)?.status, 'stored')
+  assert.deepEqual([table.get(still)?.attempt, table.get(still)?.reason], [3, 'still not finite'])
+  assert.equal(table.get(other)?.attempt, 1)
+})
