@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, CommanderError } from 'commander'
 import { explain, isFailure } from '../src/failure.ts'
 import { openLog } from '../src/log.ts'
+import { addKeeping } from './keeping.ts'
 import { isWatched, launch } from './launcher.ts'
 import { consoleTarget } from './log-target.ts'
 import { exitCodes } from './run-machine.ts'
@@ -100,16 +101,9 @@ program
     code = await check(config, { json: options.json ?? false })
   })
 
-program
-  .command('verify <store>')
-  .description('the manifest against the store; exit 1 and the keys where they differ')
-  .option(...storeOptions[0])
-  .option(...storeOptions[1])
-  .option(...json)
-  .action(async (store: string, options: { endpoint?: string; region?: string; json?: true }) => {
-    const { verify } = await import('./commands/verify.ts')
-    code = await verify(store, { ...options, json: options.json ?? false })
-  })
+addKeeping(program, (ended) => {
+  code = ended
+})
 
 program
   .command('demo')

@@ -3,15 +3,14 @@ import { configForStore } from '../src/config/load.ts'
 import { formatBytes } from '../src/config/sizes.ts'
 import { datasetFingerprint } from '../src/dataset/fingerprint.ts'
 import type { Log } from '../src/log.ts'
-import { isAlive, thisHolder } from '../src/manifest/holder.ts'
-import { acquireLock, type ManifestLock } from '../src/manifest/lock.ts'
-import { newWriterId } from '../src/manifest/names.ts'
+import type { ManifestLock } from '../src/manifest/lock.ts'
 import { publishDataset } from '../src/run/dataset-copy.ts'
 import { claimStore, configKey, type StoredRun } from '../src/run/stored-run.ts'
 import { conditionalPuts } from '../src/store/conditional.ts'
 import { probeConfirmation, rungText } from '../src/store/confirm.ts'
 import { abortUploads } from '../src/store/open-upload.ts'
 import type { ObjectStore } from '../src/store/store.ts'
+import { takeLock } from './held-store.ts'
 import type { Prepared } from './preflight.ts'
 
 /** What is settled with the store before the first actor starts, in this order. */
@@ -49,17 +48,7 @@ export async function openRun(
   for (const change of stored.changes) {
     log.warn({ change }, 'the plan differs from the one the run began with: bits may differ too')
   }
-  const lock = await acquireLock(store, thisHolder(newWriterId(systemClock, Math.random)), {
-    clock: systemClock,
-    isAlive,
-    conditional: honoured,
-    onWait: ({ holder, leftMs }) =>
-      log.warn(
-        { holder, waitMs: leftMs },
-        'another machine held the run: waiting to see if it lives',
-      ),
-    onWarn: (warning) => log.warn(warning),
-  })
+  const lock = await takeLock(store, { conditional: honoured, log })
   return { stored, lock, alone: honoured }
 }
 

@@ -10,7 +10,8 @@ import { requireFolder } from '../preflight.ts'
 import { printResult } from '../report.ts'
 import { exitCodes } from '../run-machine.ts'
 import { supervised } from '../supervised.ts'
-import { verifyStore, verifyText } from './verify.ts'
+import { verifyStore } from './verify.ts'
+import { verifyText } from './verify-text.ts'
 
 /** `demo`: a target and a dataset made here, extracted to a folder. */
 export async function demo(options: {

@@ -1,89 +1,131 @@
-import { count } from '../../actors/console/text.ts'
+import { compareListing, type Difference, differenceOf } from '../../src/audit/compare.ts'
+import { askHeads, type Heads, pickStored } from '../../src/audit/heads.ts'
+import { eachOf } from '../../src/audit/pool.ts'
+import { checkSample, pieceBytes } from '../../src/audit/sample.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { S3Config } from '../../src/config/schema.ts'
-import { entryKey } from '../../src/manifest/entry.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
+import type { EntryTable } from '../../src/manifest/table.ts'
+import type { RunIdentity } from '../../src/run/identity.ts'
 import { requireRun } from '../../src/run/stored-run.ts'
 import { soleStore } from '../../src/store/patient.ts'
-import type { ObjectInfo, ObjectStore } from '../../src/store/store.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
+import { type StoreOptions, s3Given, whileHeld } from '../held-store.ts'
+import { markLost } from '../repair.ts'
+import { Tally } from '../tally.ts'
+import { headsDefault, parallelDefault, type VerifyDepth } from '../verify-depth.ts'
+import { verifyText } from './verify-text.ts'
 
 /** `verify STORE_URL`: does the store hold what its manifest says? */
-
-export interface Difference {
-  readonly key: string
-  readonly problem: string
-}
 
 export interface Verified {
   readonly store: string
   readonly stored: number
   readonly quarantined: number
+  /** Found lost before, and not extracted again yet. */
+  readonly lost: number
   /** Objects that the manifest does not name: of an interrupted run, harmless. */
   readonly unnamed: number
+  readonly heads: Omit<Heads, 'differ'>
+  /** Samples whose every byte was read. */
+  readonly read: number
+  /** Of those that differ: marked as lost now, so that the next run extracts them again. */
+  readonly repaired: number
   readonly differ: readonly Difference[]
 }
 
+/** However many may be asked at once: what is read of them lies in memory. */
+const readBytesMax = 256 << 20
+
 export async function verify(
   url: string,
-  options: { readonly endpoint?: string; readonly region?: string; readonly json: boolean },
+  options: StoreOptions & VerifyDepth & { readonly repair: boolean; readonly json: boolean },
 ): Promise<number> {
-  const found = await verifyStore(url, { endpoint: options.endpoint, region: options.region })
+  const store = await soleStore({ url, s3: s3Given(options) }, { maxParallel: options.parallel })
+  const found = options.repair
+    ? await whileHeld(store, 'verify', async (stillHeld) => {
+        const seen = await verifyIn(store, options)
+        const repaired = await markLost(store, seen.differ, stillHeld)
+        return { ...seen, repaired }
+      })
+    : await verifyIn(store, options)
   process.stdout.write(`${options.json ? JSON.stringify(found) : verifyText(found)}\n`)
   return found.differ.length === 0 ? 0 : 1
 }
 
+/** As `verify` without options does. */
+export const verifyStore = async (url: string, s3: Partial<S3Config>): Promise<Verified> =>
+  await verifyIn(await soleStore({ url, s3 }), {
+    heads: headsDefault,
+    deep: false,
+    parallel: parallelDefault,
+  })
+
 /** @throws Failure `invalid`: the store holds no run; `corrupt`: the manifest cannot be read */
-export async function verifyStore(url: string, s3: Partial<S3Config>): Promise<Verified> {
-  const store = await soleStore({ url, s3 })
-  await requireRun(store)
+async function verifyIn(store: ObjectStore, depth: VerifyDepth): Promise<Verified> {
+  const { identity } = await requireRun(store)
   const writer = newWriterId(systemClock, Math.random)
   const table = await openManifest(store, { writer }).replay()
-  const objects = await listSamples(store)
+  const listed = await listAll(store, table)
+  const heads = await headSome(store, table, depth)
+  const read = depth.deep ? await readAll(store, table, { ...depth, identity }) : []
+  const { stored, quarantined, lost } = table
+  return {
+    store: store.url,
+    stored,
+    quarantined,
+    lost,
+    unnamed: listed.unnamed,
+    heads: { asked: heads.asked, told: heads.told },
+    read: depth.deep ? stored : 0,
+    repaired: 0,
+    differ: firstOfEach([...listed.differ, ...heads.differ, ...read]),
+  }
+}
+
+async function listAll(store: ObjectStore, table: EntryTable) {
+  const tally = new Tally('listed', table.stored)
+  let unnamed = 0
+  const differ = await compareListing(store, table, {
+    listed: tally.one,
+    unnamed: () => {
+      unnamed++
+    },
+  })
+  tally.end()
+  return { differ, unnamed }
+}
+
+async function headSome(store: ObjectStore, table: EntryTable, depth: VerifyDepth): Promise<Heads> {
+  const tally = new Tally('heads', Math.min(depth.heads, table.stored))
+  const picked = pickStored(table, depth.heads, Math.random)
+  const heads = await askHeads(store, picked, { parallel: depth.parallel, asked: tally.one })
+  tally.end()
+  return heads
+}
+
+async function readAll(
+  store: ObjectStore,
+  table: EntryTable,
+  { parallel, identity }: { readonly parallel: number; readonly identity: RunIdentity },
+): Promise<Difference[]> {
+  const tally = new Tally('read', table.stored)
   const differ: Difference[] = []
-  for (const entry of table.entries()) {
-    if (entry.status === 'quarantined') continue
-    const key = entryKey(entry)
-    const object = objects.get(key)
-    objects.delete(key)
-    const problem = difference(object, entry)
-    if (problem) differ.push({ key, problem })
-  }
-  const { stored, quarantined } = table
-  return { store: url, stored, quarantined, unnamed: objects.size, differ }
+  const all = pickStored(table, table.stored, Math.random)
+  const atOnce = Math.min(parallel, Math.floor(readBytesMax / pieceBytes))
+  await eachOf(all, atOnce, async (entry) => {
+    const problem = await checkSample(store, entry, identity)
+    if (problem !== null) differ.push(differenceOf(entry, problem))
+    tally.one()
+  })
+  tally.end()
+  return differ
 }
 
-type Found = Pick<ObjectInfo, 'size' | 'crc32'>
-
-async function listSamples(store: ObjectStore): Promise<Map<string, Found>> {
-  const objects = new Map<string, Found>()
-  for await (const { key, size, crc32 } of store.list('hidden-states/')) {
-    objects.set(key, crc32 === undefined ? { size } : { size, crc32 })
-  }
-  return objects
-}
-
-function difference(
-  object: Found | undefined,
-  entry: { readonly length: number; readonly crc32: number },
-): string | undefined {
-  if (!object) return 'is not there'
-  if (object.size !== entry.length) return `size: want=${entry.length}, found=${object.size}`
-  if (object.crc32 === undefined || object.crc32 === entry.crc32) return undefined
-  return `crc32: want=${entry.crc32}, found=${object.crc32}`
-}
-
-export function verifyText({ store, stored, quarantined, unnamed, differ }: Verified): string {
-  const lines = differ.map(({ key, problem }) => `${key}: ${problem}`)
-  const also = [
-    quarantined > 0 ? `${count(quarantined)} samples are quarantined` : '',
-    unnamed > 0 ? `${count(unnamed)} objects are named by no manifest line, and harmless` : '',
-  ].filter((part) => part !== '')
-  const rest = also.length > 0 ? ` (${also.join('; ')})` : ''
-  lines.push(
-    differ.length === 0
-      ? `Verified: all ${count(stored)} samples of the manifest are in ${store}${rest}`
-      : `${count(differ.length)} of ${count(stored)} samples differ in ${store}${rest}`,
-  )
-  return lines.join('\n')
+/** An object that is not there differs in every way of looking: it is told once. */
+function firstOfEach(differ: readonly Difference[]): Difference[] {
+  const first = new Map<string, Difference>()
+  for (const one of differ) if (!first.has(one.hash)) first.set(one.hash, one)
+  return [...first.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
 }

@@ -28,6 +28,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   spool: [],
   manifest: ['store'],
   'dev-s3': ['store'],
+  audit: ['dataset', 'manifest', 'run', 'safetensors', 'store'],
   run: ['config', 'dataset', 'models', 'store'],
   graph: ['tensor'],
   autodiff: ['graph', 'tensor'],

@@ -1,0 +1,40 @@
+/** Whether stored values are numbers: of every byte that is read, so it looks at whole words. */
+import { Failure } from '../failure.ts'
+
+/** What hidden states are stored as. */
+export type FloatType = 'BF16' | 'F16' | 'F32'
+
+const floatBytes: { readonly [D in FloatType]: number } = { BF16: 2, F16: 2, F32: 4 }
+
+/** The bits of the exponent, in each value of a 32-bit word. */
+const exponents: { readonly [D in FloatType]: readonly number[] } = {
+  BF16: [0x7f80, 0x7f80_0000],
+  F16: [0x7c00, 0x7c00_0000],
+  F32: [0x7f80_0000],
+}
+
+/**
+ * How many of the values are NaN or infinite: those whose exponent is full.
+ *
+ * @param bytes  whole values, little-endian, at any offset
+ */
+export function countNonFinite(bytes: Uint8Array, type: FloatType): number {
+  if (bytes.length % floatBytes[type] !== 0) {
+    throw new Failure('invalid', `bytes are no whole values. type=${type}, bytes=${bytes.length}`)
+  }
+  const words = wordsOf(bytes)
+  let bad = 0
+  for (const mask of exponents[type]) {
+    for (let i = 0; i < words.length; i++) if (((words[i] ?? 0) & mask) === mask) bad++
+  }
+  return bad
+}
+
+/** Padded with zeros to whole words, which are finite; copied only where it must be. */
+function wordsOf(bytes: Uint8Array): Int32Array {
+  const isWhole = bytes.byteOffset % 4 === 0 && bytes.length % 4 === 0
+  if (isWhole) return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
+  const words = new Int32Array(Math.ceil(bytes.length / 4))
+  new Uint8Array(words.buffer).set(bytes)
+  return words
+}

@@ -1,0 +1,86 @@
+import { systemClock } from '../src/clock.ts'
+import type { S3Config } from '../src/config/schema.ts'
+import { Failure } from '../src/failure.ts'
+import { type Log, openLog } from '../src/log.ts'
+import { isAlive, thisHolder } from '../src/manifest/holder.ts'
+import { acquireLock, type ManifestLock } from '../src/manifest/lock.ts'
+import { newWriterId } from '../src/manifest/names.ts'
+import { conditionalPuts } from '../src/store/conditional.ts'
+import type { ObjectStore } from '../src/store/store.ts'
+import { keepLock } from './lock-beat.ts'
+import { consoleTarget } from './log-target.ts'
+
+/** A store, as the commands use it that look after one: some of them with the run's lock. */
+
+/** How a command is told which store; what it is not told comes from the AWS variables. */
+export interface StoreOptions {
+  readonly endpoint?: string | undefined
+  readonly region?: string | undefined
+}
+
+export const s3Given = ({ endpoint, region }: StoreOptions): Partial<S3Config> => ({
+  ...(endpoint !== undefined && { endpoint }),
+  ...(region !== undefined && { region }),
+})
+
+/**
+ * Takes the run's lock, waiting for a holder elsewhere to show whether it lives.
+ *
+ * @throws  Failure `superseded`: another supervisor holds the run
+ */
+export function takeLock(
+  store: ObjectStore,
+  { conditional, log }: { readonly conditional: boolean; readonly log: Log },
+): Promise<ManifestLock> {
+  return acquireLock(store, thisHolder(newWriterId(systemClock, Math.random)), {
+    clock: systemClock,
+    isAlive,
+    conditional,
+    onWait: ({ holder, leftMs }) =>
+      log.warn(
+        { holder, waitMs: leftMs },
+        'another machine held the run: waiting to see if it lives',
+      ),
+    onWarn: (warning) => log.warn(warning),
+  })
+}
+
+/** Throws once the run is another's. */
+export type StillHeld = () => void
+
+/**
+ * Works on a store while no supervisor does.
+ *
+ * @param work  calls what it is given before each thing that cannot be undone
+ * @throws      Failure `superseded`: another supervisor holds the run, or has taken it over
+ */
+export async function whileHeld<T>(
+  store: ObjectStore,
+  actor: string,
+  work: (stillHeld: StillHeld) => Promise<T>,
+): Promise<T> {
+  const log = openLog({ ...consoleTarget, actor })
+  const { honoured } = await conditionalPuts(store)
+  const lock = await takeLock(store, { conditional: honoured, log })
+  let isLost = false
+  const beat = keepLock(lock, {
+    log,
+    onLost: () => {
+      isLost = true
+    },
+  })
+  try {
+    return await work(() => {
+      if (!isLost) return
+      throw new Failure(
+        'superseded',
+        `another supervisor has taken the run over. command=${actor}`,
+        {
+          remedy: 'Let it end, then call this again.',
+        },
+      )
+    })
+  } finally {
+    await beat.release()
+  }
+}

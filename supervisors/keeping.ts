@@ -1,0 +1,57 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { headsDefault, parallelDefault } from './verify-depth.ts'
+
+/** The commands that look after a store, as `main.ts` lists them. */
+
+type Finished = (code: number) => void
+interface StoreArguments {
+  readonly endpoint?: string
+  readonly region?: string
+  readonly json?: true
+}
+
+const json = ['--json', 'print one JSON document on stdout'] as const
+const ofStore = (command: Command): Command =>
+  command
+    .option('--endpoint <url>', 'of an S3-compatible store; else AWS_ENDPOINT_URL')
+    .option('--region <name>', 'of the bucket; else AWS_REGION')
+const parallel = ['--parallel <n>', 'requests open at once', whole, parallelDefault] as const
+
+export function addKeeping(program: Command, finished: Finished): void {
+  addVerify(program, finished)
+}
+
+function addVerify(program: Command, finished: Finished): void {
+  interface Arguments extends StoreArguments {
+    readonly heads: number
+    readonly deep?: true
+    readonly repair?: true
+    readonly parallel: number
+  }
+  ofStore(
+    program
+      .command('verify <store>')
+      .description('the manifest against the store; exit 1 and the keys where they differ'),
+  )
+    .option('--heads <n|all>', 'objects whose checksum the store is asked for', heads, headsDefault)
+    .option('--deep', 'read every byte: checksums, headers, shapes, finite values, token ids')
+    .option('--repair', 'mark what differs as lost, so that the next run extracts it again')
+    .option(...parallel)
+    .option(...json)
+    .action(async (store: string, options: Arguments) => {
+      const { verify } = await import('./commands/verify.ts')
+      const { deep = false, repair = false, json = false } = options
+      finished(await verify(store, { ...options, deep, repair, json }))
+    })
+}
+
+function whole(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a whole number of 1 or more.')
+}
+
+function heads(text: string): number {
+  if (text === 'all') return Number.MAX_SAFE_INTEGER
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a whole number, or all.')
+}
