@@ -19,6 +19,7 @@ const parallel = ['--parallel <n>', 'requests open at once', whole, parallelDefa
 
 export function addKeeping(program: Command, finished: Finished): void {
   addVerify(program, finished)
+  addGc(program, finished)
 }
 
 function addVerify(program: Command, finished: Finished): void {
@@ -45,6 +46,28 @@ function addVerify(program: Command, finished: Finished): void {
     })
 }
 
+function addGc(program: Command, finished: Finished): void {
+  interface Arguments extends StoreArguments {
+    readonly dryRun?: true
+    readonly olderThan: number
+    readonly parallel: number
+  }
+  ofStore(
+    program
+      .command('gc <store>')
+      .description('remove what is of no use to a run; refused while a supervisor holds it'),
+  )
+    .option('--dry-run', 'tell what would be removed, and remove nothing')
+    .option('--older-than <age>', 'such as 24h or 7d; never below a day', hours, hours('24h'))
+    .option(...parallel)
+    .option(...json)
+    .action(async (store: string, options: Arguments) => {
+      const { gc } = await import('./commands/gc.ts')
+      const { dryRun = false, json = false, olderThan: olderThanMs } = options
+      finished(await gc(store, { ...options, dryRun, json, olderThanMs }))
+    })
+}
+
 function whole(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('Give a whole number of 1 or more.')
@@ -54,4 +77,11 @@ function heads(text: string): number {
   if (text === 'all') return Number.MAX_SAFE_INTEGER
   if (/^\d{1,9}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('Give a whole number, or all.')
+}
+
+/** Milliseconds. */
+function hours(text: string): number {
+  const match = /^(\d{1,6})([hd])$/.exec(text)
+  if (!match) throw new InvalidArgumentError('Give hours or days, such as 24h or 7d.')
+  return Number(match[1]) * (match[2] === 'd' ? 24 : 1) * 3_600_000
 }

@@ -40,17 +40,36 @@ export async function compact(
 ): Promise<Compacted> {
   const listing = await refresh()
   const snapshot = isCovered(state, listing) ? undefined : await write(store, state, options)
-  const now = options.clock.now()
+  const needless = needlessIn(listing, state, options)
+  if (needless.length > 0) probe('manifest.before-remove')
+  await inParallel(needless, ({ key }) => store.remove(key))
+  return { snapshot, removed: needless.length }
+}
+
+/** What a compaction would remove now, and write nothing. @throws as `replay` */
+export const findNeedless = async (
+  { state, refresh }: Compactable,
+  options: { readonly graceMs: number; readonly clock: Clock },
+): Promise<readonly NeedlessFile[]> => needlessIn(await refresh(), state, options)
+
+/** A file that a snapshot makes needless; its size in bytes. */
+export interface NeedlessFile {
+  readonly key: string
+  readonly size: number
+}
+
+function needlessIn(
+  listing: Listing,
+  state: Replayed,
+  { clock, graceMs }: { readonly clock: Clock; readonly graceMs: number },
+): readonly NeedlessFile[] {
+  const now = clock.now()
   // Clocks may differ from the store's. A file removed too early costs a reader one more listing,
   // no more: what it named is in a snapshot that the store holds.
   const settled = listing.snapshots.filter(
-    ({ id, lastModified }) =>
-      state.snapshots.get(id)?.proved && now - lastModified >= options.graceMs,
+    ({ id, lastModified }) => state.snapshots.get(id)?.proved && now - lastModified >= graceMs,
   )
-  const needless = needlessKeys(listing, settled, state)
-  if (needless.length > 0) probe('manifest.before-remove')
-  await inParallel(needless, (key) => store.remove(key))
-  return { snapshot, removed: needless.length }
+  return coveredBy(settled, listing, state)
 }
 
 const isCovered = (state: Replayed, listing: Listing): boolean =>
@@ -76,11 +95,11 @@ async function write(
   return snapshotKey(id)
 }
 
-function needlessKeys(
-  listing: Listing,
+function coveredBy(
   settled: readonly ListedSnapshot[],
+  listing: Listing,
   state: Replayed,
-): string[] {
+): readonly NeedlessFile[] {
   const covered = new Map<string, number>()
   for (const { id } of settled) raise(covered, coverage(state, id))
   const segments = listing.segments.filter((segment) => includes(covered, segment))
@@ -91,7 +110,7 @@ function needlessKeys(
         newer.id > older.id && covers(coverage(state, newer.id), coverage(state, older.id)),
     ),
   )
-  return [...segments, ...snapshots].map(({ key }) => key)
+  return [...segments, ...snapshots]
 }
 
 const coverage = (state: Replayed, id: string): Heads =>

@@ -8,7 +8,13 @@ import { Failure } from '../failure.ts'
 import { probe } from '../probe.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { Block } from './block.ts'
-import { type Compacted, type CompactOptions, compact } from './compact.ts'
+import {
+  type Compacted,
+  type CompactOptions,
+  compact,
+  findNeedless,
+  type NeedlessFile,
+} from './compact.ts'
 import type { ManifestEntry } from './entry.ts'
 import type { Heads } from './heads.ts'
 import { segmentKey } from './names.ts'
@@ -44,6 +50,8 @@ export interface Manifest {
    * until then someone may be reading them. Segments may be appended meanwhile.
    */
   compact(options: CompactOptions): Promise<Compacted>
+  /** What `compact` would remove now; changes nothing in the store. */
+  needless(options: { readonly graceMs: number }): Promise<readonly NeedlessFile[]>
   /** Aborts snapshots that an earlier start left half sent. For who holds the run's lock alone. */
   abortUnfinished(): Promise<void>
 }
@@ -85,6 +93,8 @@ export function openManifest(store: ObjectStore, options: ManifestOptions): Mani
     // In a queue of its own: a snapshot takes long to send, and commits do not wait for it.
     compact: (how) =>
       compactions(() => compact(store, { state, refresh }, { ...how, clock, random })),
+    needless: ({ graceMs }) =>
+      compactions(() => findNeedless({ state, refresh }, { graceMs, clock })),
     abortUnfinished: () => compactions(() => abortUnfinished(store)),
   }
 }

@@ -1,0 +1,140 @@
+import { count } from '../../actors/console/text.ts'
+import { findGarbage, type Garbage, type GarbageObject } from '../../src/audit/garbage.ts'
+import { eachOf } from '../../src/audit/pool.ts'
+import { systemClock } from '../../src/clock.ts'
+import { formatBytes } from '../../src/config/sizes.ts'
+import { Failure } from '../../src/failure.ts'
+import { lockKey } from '../../src/manifest/holder.ts'
+import { openManifest } from '../../src/manifest/log.ts'
+import { newWriterId } from '../../src/manifest/names.ts'
+import { requireRun } from '../../src/run/stored-run.ts'
+import { soleStore } from '../../src/store/patient.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
+import { type StillHeld, type StoreOptions, s3Given, whileHeld } from '../held-store.ts'
+import { Tally } from '../tally.ts'
+
+/** `gc STORE_URL`: removes what lies in a store and is of no use to its run. */
+
+export interface GcOptions extends StoreOptions {
+  readonly dryRun: boolean
+  readonly olderThanMs: number
+  /** Requests open at once. */
+  readonly parallel: number
+  readonly json: boolean
+}
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const hoursOf = (ms: number): number => ms / hourMs
+/** More keys are for `--json`. */
+const keysShown = 100
+
+export async function gc(url: string, options: GcOptions): Promise<number> {
+  requireAge(options.olderThanMs)
+  const store = await soleStore({ url, s3: s3Given(options) }, { maxParallel: options.parallel })
+  await requireRun(store)
+  // A run that lives has objects that no segment names yet: to look is harmless, to remove is not.
+  const found = options.dryRun
+    ? await look(store, options)
+    : await whileHeld(store, 'gc', async (stillHeld) => {
+        const seen = await look(store, options)
+        await remove(store, seen, { ...options, stillHeld })
+        return seen
+      })
+  const told = { store: store.url, ...options, found }
+  process.stdout.write(`${options.json ? gcJson(told) : gcText(told)}\n`)
+  return 0
+}
+
+function requireAge(olderThanMs: number): void {
+  if (olderThanMs >= dayMs) return
+  throw new Failure(
+    'invalid',
+    `younger than a day may be under way. want=24h or more, found=${hoursOf(olderThanMs)}h`,
+    {
+      remedy: 'Give --older-than 24h, or more.',
+    },
+  )
+}
+
+async function look(store: ObjectStore, { olderThanMs }: GcOptions): Promise<Garbage> {
+  const before = (await nowBy(store)) - olderThanMs
+  const manifest = openManifest(store, { writer: newWriterId(systemClock, Math.random) })
+  const table = await manifest.replay()
+  const tally = new Tally('listed', table.stored)
+  const found = await findGarbage(store, manifest, {
+    before,
+    graceMs: olderThanMs,
+    listed: tally.one,
+  })
+  tally.end()
+  return found
+}
+
+/** By the store's clock, where it has just stamped the lock, if ours is ahead of it. */
+async function nowBy(store: ObjectStore): Promise<number> {
+  const stamped = (await store.head(lockKey))?.lastModified
+  return Math.min(systemClock.now(), stamped ?? Number.POSITIVE_INFINITY)
+}
+
+async function remove(
+  store: ObjectStore,
+  found: Garbage,
+  { parallel, stillHeld }: { readonly parallel: number; readonly stillHeld: StillHeld },
+): Promise<void> {
+  const { manifest, probes, samples, uploads } = found
+  const tally = new Tally('removed', samples.length + manifest.length + probes.length)
+  await eachOf([...samples, ...probes, ...manifest], parallel, async ({ key }) => {
+    stillHeld()
+    await store.remove(key)
+    tally.one()
+  })
+  await eachOf(uploads, parallel, async (upload) => {
+    stillHeld()
+    await upload.abort()
+  })
+  tally.end()
+}
+
+interface Told extends GcOptions {
+  readonly store: string
+  readonly found: Garbage
+}
+
+const sum = (objects: readonly GarbageObject[]) => ({
+  count: objects.length,
+  bytes: objects.reduce((bytes, { size }) => bytes + size, 0),
+  keys: objects.map(({ key }) => key),
+})
+
+function gcJson({ store, dryRun, olderThanMs, found }: Told): string {
+  return JSON.stringify({
+    store,
+    dryRun,
+    olderThanHours: hoursOf(olderThanMs),
+    samples: sum(found.samples),
+    manifest: sum(found.manifest),
+    probes: sum(found.probes),
+    uploads: { count: found.uploads.length, keys: found.uploads.map(({ key }) => key) },
+    left: found.left,
+  })
+}
+
+function gcText({ store, dryRun, olderThanMs, found }: Told): string {
+  const keys = [found.samples, found.manifest, found.probes].flat().map(({ key }) => key)
+  const lines = dryRun ? keys.slice(0, keysShown) : []
+  if (dryRun && keys.length > keysShown) {
+    lines.push(`… and ${count(keys.length - keysShown)} more; --json names them all`)
+  }
+  const amount = (objects: readonly GarbageObject[]) =>
+    `${count(objects.length)} (${formatBytes(sum(objects).bytes)})`
+  lines.push(
+    `${dryRun ? 'Would remove' : 'Removed'} from ${store}, older than ${hoursOf(olderThanMs)} h:`,
+    `  ${amount(found.samples)} sample objects that no manifest line names`,
+    `  ${amount(found.manifest)} manifest files that a later snapshot covers`,
+    `  ${amount(found.probes)} objects that probes left`,
+    `  ${count(found.uploads.length)} uploads in parts that were never completed`,
+  )
+  if (found.left > 0) lines.push(`${count(found.left)} younger ones stay.`)
+  return lines.join('\n')
+}
