@@ -19,6 +19,7 @@ const parallel = ['--parallel <n>', 'requests open at once', whole, parallelDefa
 
 export function addKeeping(program: Command, finished: Finished): void {
   addVerify(program, finished)
+  addExplain(program, finished)
   addGc(program, finished)
 }
 
@@ -43,6 +44,27 @@ function addVerify(program: Command, finished: Finished): void {
       const { verify } = await import('./commands/verify.ts')
       const { deep = false, repair = false, json = false } = options
       finished(await verify(store, { ...options, deep, repair, json }))
+    })
+}
+
+function addExplain(program: Command, finished: Finished): void {
+  interface Arguments extends StoreArguments {
+    readonly config?: string
+    readonly store?: string
+    readonly work?: string
+  }
+  ofStore(
+    program
+      .command('explain <row|hash>')
+      .description('where a sample is, why, and what became of it so far')
+      .option('--config <file>', 'the configuration of its run')
+      .option('--store <url>', 'in place of it: what the store alone knows')
+      .option('--work <dir>', 'with --store: the work folder of this machine'),
+  )
+    .option(...json)
+    .action(async (sample: string, options: Arguments) => {
+      const { explainSample } = await import('./commands/explain.ts')
+      finished(await explainSample(sample, { ...options, json: options.json ?? false }))
     })
 }
 

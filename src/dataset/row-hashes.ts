@@ -98,6 +98,14 @@ export class RowHashes {
     return table
   }
 
+  /** For whoever has no dataset to compare it with: taken for what it says of itself. */
+  static decodeAny(bytes: Uint8Array): RowHashes {
+    const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, headerBytes))
+    const rows = start.length < headerBytes ? 0 : start.readUInt32LE(magic.length)
+    const fingerprint = bytes.subarray(headerBytes, headerBytes + fingerprintBytes)
+    return RowHashes.decode(bytes, rows, fingerprint)
+  }
+
   /** Undefined: no such file. @throws Failure as `decode` */
   static load(path: string, rows: number, fingerprint: Uint8Array): RowHashes | undefined {
     let bytes: Buffer
