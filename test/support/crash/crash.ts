@@ -21,7 +21,10 @@ export interface Crash {
   readonly always?: boolean
   /** At each call of probe with this name the thread stands still for a while. */
   readonly slow?: { readonly at: string; readonly ms: number }
-  /** From its `hit`th call with this name on a thread stands still, until the test lets go. */
+  /**
+   * From its `hit`th call with this name on a thread stands still at each, for ten seconds or until
+   * the test lets go.
+   */
   readonly hold?: { readonly at: string; readonly hit: number }
 }
 

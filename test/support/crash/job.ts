@@ -34,7 +34,7 @@ export interface JobOptions {
   readonly tokenBudget?: number
   readonly uploaders?: number
   /** Absent: a folder. */
-  readonly s3?: S3Process
+  readonly s3?: Pick<S3Process, 'endpoint'>
 }
 
 const datasetSeed = 7

@@ -19,13 +19,16 @@ if (isMainThread) {
   else if (crash.afterMs !== undefined) setTimeout(end, crash.afterMs).unref()
 }
 
+/** One that stands still for longer shows no life, and is ended for that. */
+const holdMsMax = 10_000
 let hits = 0
 let holds = 0
 Object.assign(globalThis, {
   [Symbol.for('draftsmith.probe')]: (moment: string) => {
     if (crash.slow?.at === moment) wait(crash.slow.ms)
     if (crash.hold?.at === moment && ++holds >= crash.hold.hit) {
-      while (!existsSync(note(noteNames.letGo))) wait(20)
+      const until = performance.now() + holdMsMax
+      while (!existsSync(note(noteNames.letGo)) && performance.now() < until) wait(20)
     }
     if (crash.at === moment && isDuring() && ++hits >= (crash.hit ?? 1)) end()
   },
