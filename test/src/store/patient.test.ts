@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openLog } from '../../../src/log.ts'
-import { patientStore } from '../../../src/store/patient.ts'
+import { patientStore, soleStore } from '../../../src/store/patient.ts'
 import { Permits } from '../../../src/store/permits.ts'
 import { embedded, env } from './opening.ts'
 
@@ -36,4 +36,16 @@ test('patient: it gives up after so many attempts, and says how many', async (t)
   const store = await patientStore(place, { acquire, attempts: 2, log })
   t.after(() => store.close())
   await assert.rejects(store.head('k'), { kind: 'unavailable', message: /attempts=2/ })
+})
+
+test('patient: who uses a store alone keeps to a cap, however much it begins', async (t) => {
+  Object.assign(process.env, env)
+  const server = await embedded()
+  // Answered once nine are open together; one of ten is kept, though here nobody needs it.
+  server.faults.push({ times: 9, match: { operation: 'HeadObject' }, kind: 'hold' })
+  const place = { url: 's3://bucket/run', s3: { endpoint: server.endpoint, pathStyle: true } }
+  const store = await soleStore(place, { maxParallel: 10 })
+  t.after(() => store.close())
+  await Promise.all(Array.from({ length: 40 }, (_, i) => store.head(`k${i}`)))
+  assert.equal(server.stats.peak, 9)
 })
