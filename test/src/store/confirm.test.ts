@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { isFailure } from '../../../src/failure.ts'
-import { confirm } from '../../../src/store/confirm.ts'
+import { confirm, probeConfirmation } from '../../../src/store/confirm.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { embedded, s3At } from './opening.ts'
 
@@ -53,4 +53,13 @@ test('confirm: a server that keeps half and answers 200 is found out', async () 
   assert.equal(await confirm(store, 'k', whole, sent), 'checksum')
   const older = s3At(server.endpoint, { checksums: 'when-required' })
   assert.equal(await confirm(older, 'k', await older.put('k', body), sent), 'etag')
+})
+
+test('confirm: the rung of a store is tried on an object that goes again', async () => {
+  const server = await embedded()
+  const store = s3At(server.endpoint)
+  assert.equal(await probeConfirmation(store), 'checksum')
+  const older = s3At(server.endpoint, { checksums: 'when-required' })
+  assert.equal(await probeConfirmation(older), 'etag')
+  assert.deepEqual((await store.listPage({ prefix: '' })).objects, [])
 })
