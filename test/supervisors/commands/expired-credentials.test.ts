@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import { startDevS3 } from '../../../src/dev-s3/server.ts'
 import { layOutJob } from '../../support/crash/job.ts'
 import { start } from '../../support/crash/process.ts'
-import { credentials } from '../../support/crash/s3-process.ts'
 import { statusWhen } from '../../support/crash/socket.ts'
 
 test('run: credentials that expire in its middle are read again, and nothing is lost', async (t) => {
@@ -16,8 +15,6 @@ test('run: credentials that expire in its middle are read again, and nothing is 
   })
   t.after(() => server.close())
   server.secrets.set('K2', 'of-K2')
-  const own = [credentials.AWS_ACCESS_KEY_ID, credentials.AWS_SECRET_ACCESS_KEY] as const
-  server.secrets.set(...own)
   const job = await layOutJob(t, { s3: server })
   const file = join(job.dir, 'credentials')
   const renew = (id: string) =>
