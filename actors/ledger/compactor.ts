@@ -37,10 +37,15 @@ export class Compactor {
     if (this.#parts.manifest.appended % compactEvery === 0) this.#run(() => this.#compact())
   }
 
+  /** Settles when nothing is under way. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
   /** Nothing is half sent afterwards. */
   async stop(): Promise<void> {
     this.#stop.abort()
-    await this.#running
+    await this.settled()
   }
 
   #run(work: () => Promise<void>): void {
