@@ -19,7 +19,7 @@ export interface SnapshotContents {
   readonly id: string
   /** The segments whose entries are all in the blocks. */
   readonly covers: Heads
-  /** May change while they are written: a row that comes, or that a better one replaces, is welcome. */
+  /** May change while they are written: rows may come, and better ones replace those there. */
   readonly blocks: readonly EntryRows[]
   readonly signal?: AbortSignal | undefined
 }
