@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { assertRefused } from '../support/commands/draftsmith.ts'
+import { listing } from '../support/commands/golden-job.ts'
+import { type Job, layOutJob } from '../support/crash/job.ts'
+import { start } from '../support/crash/process.ts'
+
+/** Going on would extract, in silence, what is already paid for. */
+
+const segmentsOf = (job: Job): string[] => {
+  const dir = join(job.dir, 'store', 'manifest', 'segments')
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.arrow'))
+    .sort()
+    .map((name) => `manifest/segments/${name}`)
+}
+
+test('a damaged or missing segment stops a run, which names it and harms nothing', async (t) => {
+  const job = await layOutJob(t, { rows: 60 })
+  const first = await start(t, ['run', job.config], job).ended()
+  assert.equal(first.code, 0, first.stderr)
+  const [key, ...later] = segmentsOf(job)
+  assert.ok(key && later.length > 0)
+  const path = join(job.dir, 'store', key)
+  const whole = readFileSync(path)
+  const flipped = Buffer.from(whole)
+  flipped.writeUInt8(flipped.readUInt8(whole.length - 100) ^ 1, whole.length - 100)
+
+  const remedy = /Restore this object .*every sample is extracted again/
+  const damage: readonly [string, () => void, RegExp][] = [
+    ['cut', () => writeFileSync(path, whole.subarray(0, -50)), /manifest file is damaged\. key=/],
+    ['changed', () => writeFileSync(path, flipped), /manifest file is damaged\. key=/],
+    ['missing', () => rmSync(path), /manifest segment is missing: later ones are there\. key=/],
+  ]
+  for (const [what, harm, says] of damage) {
+    harm()
+    const before = listing(join(job.dir, 'store'))
+    const ended = await start(t, ['run', job.config, '--json'], job).ended()
+    assertRefused(ended, { says: [says, new RegExp(key.replaceAll('.', '\\.')), remedy] })
+    const after = listing(join(job.dir, 'store'))
+    const lock = 'manifest/lock.json'
+    const rest = ({ [lock]: _, ...others }: typeof after) => others
+    assert.deepEqual(rest(after), rest(before), what)
+  }
+
+  writeFileSync(path, whole)
+  const mended = await start(t, ['run', job.config, '--json'], job).ended()
+  assert.equal(mended.code, 0, mended.stderr)
+  assert.equal(JSON.parse(mended.stdout).extracted.samples, 0)
+})
