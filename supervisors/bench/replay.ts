@@ -72,21 +72,19 @@ async function measure(
   note: (text: string) => void,
 ): Promise<Found> {
   const found: Found = { replays: [], toFolder: [], toS3: [] }
-  const script = (name: string) => new URL(`./${name}.js`, import.meta.url)
+  const replay = new URL('./replay-once.js', import.meta.url)
   for (let repeat = 1; repeat <= repeats; repeat++) {
     note(`replay ${repeat} of ${repeats}`)
-    const one = replayOnce.parse(
-      await inFreshProcess({ script: script('replay-once'), args: [url] }),
-    )
+    const one = replayOnce.parse(await inFreshProcess({ script: replay, args: [url] }))
     if (one.entries !== entries) {
       throw new Error(`replay lost entries. want=${entries}, found=${one.entries}`)
     }
     found.replays.push(one)
   }
+  const script = new URL('./commit-once.js', import.meta.url)
   await using s3 = await serveS3()
   const commit = async (args: readonly string[]) => {
-    const fresh = { script: script('commit-once'), args, env: s3.env }
-    return commitOnce.parse(await inFreshProcess(fresh))
+    return commitOnce.parse(await inFreshProcess({ script, args, env: s3.env }))
   }
   for (let repeat = 1; repeat <= repeats; repeat++) {
     note(`commits and a compaction, ${repeat} of ${repeats}`)
