@@ -38,12 +38,17 @@ export interface RowOutcome {
   readonly failed: number
 }
 
+/** What is asked of whoever knows the work and its end: the reader, or an importer. */
+export const sourceContract = {
+  /** While paused, no work is begun; what is under way goes on. */
+  pause: request<boolean, void>(),
+  status: request<void, ReaderStatus>(),
+}
+
 export const readerContract = {
+  ...sourceContract,
   /** Leases a batch to the extractor that asks; waits up to some seconds for one. */
   next: request<void, NextBatch>(),
   /** The batch's wanted samples are spooled or quarantined. Idempotent. */
   done: request<{ readonly batch: string }, void>(),
-  /** While paused, no batch is leased; those under way go on. */
-  pause: request<boolean, void>(),
-  status: request<void, ReaderStatus>(),
 }

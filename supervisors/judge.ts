@@ -6,13 +6,15 @@ import type { RunEvent } from './run-machine.ts'
 
 const storeRemedy = 'See the store and its rights; then run again: the spool keeps what waits.'
 
+/** What the ledger's words mean for the run, whatever fills the spool. */
+export const judgeStore = ({ gaveUp }: LedgerStatus): RunEvent[] =>
+  gaveUp
+    ? [{ type: 'gaveUp', failure: new Failure('unavailable', gaveUp, { remedy: storeRemedy }) }]
+    : []
+
 /** What the reader's and the ledger's words mean for the run, in the order it is to hear of it. */
 export function judge(reader: ReaderStatus, ledger: LedgerStatus): RunEvent[] {
-  const events: RunEvent[] = []
-  if (ledger.gaveUp) {
-    const failure = new Failure('unavailable', ledger.gaveUp, { remedy: storeRemedy })
-    events.push({ type: 'gaveUp', failure })
-  }
+  const events = judgeStore(ledger)
   const { outcome } = reader
   // Nothing was ever under way: the dataset is refused like one that the preflight refuses.
   if (outcome && outcome.committed + outcome.quarantined + outcome.failed === 0) {

@@ -83,6 +83,17 @@ program
   })
 
 program
+  .command('import <dir> <config>')
+  .description('take files extracted before, where a row proves them; they stay where they are')
+  .option(...json)
+  .action(async (dir: string, config: string, options: { json?: true }) => {
+    code = await watched(async () => {
+      const { importFiles } = await import('./commands/import.ts')
+      return await importFiles(dir, config, { json: options.json ?? false })
+    })
+  })
+
+program
   .command('status')
   .description('where a running supervisor stands')
   .option('--work <dir>', 'its work folder', './work')

@@ -43,14 +43,17 @@ export interface Prepared {
  *
  * @throws  Failure `invalid` or `corrupt`: the first thing that is not in order
  */
-export async function prepare(config: Config): Promise<Prepared> {
+export async function prepare(
+  config: Config,
+  { computes = true }: { readonly computes?: boolean } = {},
+): Promise<Prepared> {
   requireFolder(config.work)
   const { target, layers } = await targetOf(config)
   const dataset = datasetOf(config)
   const { devices, limit, maxTokens, tokenBudget } = config.extract
   const outputBytesPerToken = bytesPerToken(config, { target, layers })
   await requireRoom(config, outputBytesPerToken)
-  for (const device of new Set(devices)) await requireDevice(device, config.work)
+  for (const device of computes ? new Set(devices) : []) await requireDevice(device, config.work)
   return {
     config,
     place: { url: config.store, s3: config.s3 },

@@ -1,6 +1,6 @@
 import type { SupervisorSpec } from '../protocol/child.ts'
 import { backoff } from './backoff.ts'
-import { extraction } from './extraction.ts'
+import type { Job } from './job.ts'
 import type { Prepared } from './preflight.ts'
 import { storage } from './storage.ts'
 
@@ -12,16 +12,17 @@ import { storage } from './storage.ts'
  *     ├── storage      ledger, uploader/0 … K     finished samples → the store, and the manifest
  *     └── extraction   reader, extractor/0 … N    dataset rows → finished samples in the spool
  *
+ * For `import`, the importer stands in the place of extraction.
  * Beside it, on the main thread: the console, and the socket that `status` asks.
  * Above it: the launcher, which starts this process again when it is aborted.
  *
  * A supervisor that gives up is restarted here once, whole; at its second within five minutes the
  * run saves and exits 4.
  */
-export const root = (run: Prepared): SupervisorSpec => ({
+export const root = (run: Prepared, job: Job): SupervisorSpec => ({
   id: 'root',
   strategy: 'one-for-one',
   restarts: { max: 1, withinMs: 5 * 60_000 },
   backoff,
-  children: [storage(run), extraction(run)],
+  children: [storage(run, job), job.fill(run)],
 })

@@ -3,7 +3,7 @@ import { actorIds } from '../actors/console/command.ts'
 import type { RootControl, RunStatus } from '../protocol/console.ts'
 import { type LedgerStatus, ledgerContract } from '../protocol/ledger.ts'
 import type { Peer } from '../protocol/peer.ts'
-import { type ReaderStatus, readerContract } from '../protocol/reader.ts'
+import { type ReaderStatus, sourceContract } from '../protocol/reader.ts'
 import { systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config/schema.ts'
 import { Failure, isFailure } from '../src/failure.ts'
@@ -11,7 +11,7 @@ import { type Log, openLog } from '../src/log.ts'
 import { patientStore } from '../src/store/patient.ts'
 import type { TreeEvent } from './engine/events.ts'
 import { supervise, type Tree } from './engine/tree.ts'
-import { judge } from './judge.ts'
+import type { Job } from './job.ts'
 import { tellLauncher } from './launcher.ts'
 import { keepLock } from './lock-beat.ts'
 import { logTarget } from './log-target.ts'
@@ -42,13 +42,14 @@ export interface RunOptions {
   readonly lastWords: () => void
   /** Called once the run is held, for what the store alone can tell. */
   readonly amend: typeof withRetries
+  readonly job: Job
 }
 
 /** The tree, and those of it that this thread asks: each `client` makes a port that stays. */
 interface Planted {
   readonly tree: Tree
   readonly ledger: Peer<typeof ledgerContract>
-  readonly reader: Peer<typeof readerContract>
+  readonly source: Peer<typeof sourceContract>
 }
 
 export class RunProcess implements RootControl {
@@ -156,7 +157,7 @@ export class RunProcess implements RootControl {
       attempts: Math.min(openingAttempts, this.#config.upload.attempts),
       log: this.#log,
     })
-    const prepared = await prepare(this.#config)
+    const prepared = await prepare(this.#config, this.#options.job)
     const opened = await this.#unlessStopped(openRun(store, prepared, this.#log))
     if (opened === 'stopped') return this.#ended()
     this.#runId = opened.stored.run.id
@@ -166,9 +167,10 @@ export class RunProcess implements RootControl {
     })
     try {
       const publishing = publishRun(store, prepared, { log: this.#log, alone: opened.alone })
-      const published = await this.#unlessStopped(publishing.done)
-      if (published === 'stopped') await publishing.abort()
-      if (published === 'stopped') return this.#ended()
+      if ((await this.#unlessStopped(publishing.done)) === 'stopped') {
+        await publishing.abort()
+        return this.#ended()
+      }
       const planted = this.#plant(await this.#options.amend(store, prepared))
       this.#cap.handOver(planted.tree, planted.ledger)
       await this.#live(planted)
@@ -193,7 +195,7 @@ export class RunProcess implements RootControl {
   }
 
   #plant(prepared: Prepared): Planted {
-    const tree = supervise(root(prepared), {
+    const tree = supervise(root(prepared, this.#options.job), {
       clock: systemClock,
       random: Math.random,
       log: this.#log,
@@ -205,7 +207,7 @@ export class RunProcess implements RootControl {
     this.#planted = {
       tree,
       ledger: tree.client('ledger', ledgerContract),
-      reader: tree.client('reader', readerContract),
+      source: tree.client(this.#options.job.source, sourceContract),
     }
     return this.#planted
   }
@@ -241,19 +243,21 @@ export class RunProcess implements RootControl {
     const lost = this.#ledger?.gaveUp != null || this.#storeAway.isAway || this.#storageGaveUp
     await tree.stop({ hurry: lost })
     this.#claims.forgive(actorIds(tree.status()))
-    if (this.#life.getSnapshot().context.code === exitCodes.done) this.#claims.settle()
+    const isDone = this.#life.getSnapshot().context.code === exitCodes.done
+    if (isDone && this.#options.job.computes) this.#claims.settle()
     await started
     clearInterval(timer)
     clearInterval(progress)
   }
 
-  async #poll({ ledger, reader }: Planted): Promise<void> {
+  async #poll({ ledger, source }: Planted): Promise<void> {
     if (this.#isPolling) return
     this.#isPolling = true
     try {
       this.#ledger = this.#counted(await ledger.ask.status())
-      this.#reader = await reader.ask.status()
+      this.#reader = await source.ask.status()
       this.#speeds.note(this.#reader, this.#ledger, Date.now())
+      const { judge } = this.#options.job
       for (const event of judge(this.#reader, this.#ledger)) this.#life.send(event)
     } catch (error) {
       // An actor is away for a moment; the supervisor knows.
@@ -283,12 +287,12 @@ export class RunProcess implements RootControl {
 
   /** One that has restarted knows nothing of what was changed since the first start. */
   async #tellStarted(child: string): Promise<void> {
-    if (child === 'reader') await this.#tellPaused()
+    if (child === this.#options.job.source) await this.#tellPaused()
     else await this.#cap.tell(child)
   }
 
   async #tellPaused(): Promise<void> {
     const paused = this.#life.getSnapshot().matches({ running: 'paused' })
-    await this.#planted?.reader.again((ask) => ask.pause(paused)).catch(() => undefined)
+    await this.#planted?.source.again((ask) => ask.pause(paused)).catch(() => undefined)
   }
 }

@@ -3,11 +3,13 @@ import { uploader } from '../actors/uploader/index.ts'
 import type { SupervisorSpec } from '../protocol/child.ts'
 import { sampleRequestsMax } from '../src/store/permits.ts'
 import { backoff } from './backoff.ts'
-import { extractorIds } from './extraction.ts'
+import { extracting, type Job } from './job.ts'
 import type { Prepared } from './preflight.ts'
 
 /** What storage needs to know of a run. */
 type Stored = Pick<Prepared, 'config' | 'place' | 'retry'>
+/** And of what fills the spool: it drains first. */
+type Filling = Pick<Job, 'source' | 'writers'>
 
 /**
  *     storage (rest-for-one)
@@ -19,8 +21,8 @@ type Stored = Pick<Prepared, 'config' | 'place' | 'retry'>
  * files. A lost ledger is rebuilt from the spool and the manifest. Its permits are lost with it, so
  * the requests that were opened with them end before a new one gives out its own.
  */
-export const storage = (run: Stored): SupervisorSpec => {
-  const uploads = uploadsOf(run)
+export const storage = (run: Stored, job: Filling = extracting): SupervisorSpec => {
+  const uploads = uploadsOf(run, job)
   const { config, place, retry } = run
   const { attempts, deadlineMinutes } = config.upload
   const { commit, spool, work } = config
@@ -31,10 +33,10 @@ export const storage = (run: Stored): SupervisorSpec => {
     restarts,
     backoff,
     children: [
-      ledger(
-        { ...input, maxParallel: ledgerRequests(config.upload.maxParallel) },
-        uploads.children.map(({ id }) => id),
-      ),
+      ledger({ ...input, maxParallel: ledgerRequests(config.upload.maxParallel) }, [
+        job.source,
+        ...uploads.children.map(({ id }) => id),
+      ]),
       uploads,
     ],
   }
@@ -43,7 +45,7 @@ export const storage = (run: Stored): SupervisorSpec => {
 /** For each child; more is the store failing: tell the one above. */
 const restarts = { max: 5, withinMs: 60_000 }
 
-const uploadsOf = (run: Stored): SupervisorSpec => {
+const uploadsOf = (run: Stored, { writers }: Filling): SupervisorSpec => {
   const { config, place } = run
   const { attempts, threads } = config.upload
   const lanes = lanesOf(config.upload)
@@ -53,7 +55,7 @@ const uploadsOf = (run: Stored): SupervisorSpec => {
     strategy: 'one-for-one',
     restarts,
     backoff,
-    children: Array.from({ length: threads }, (_, i) => uploader(i, input, extractorIds(run))),
+    children: Array.from({ length: threads }, (_, i) => uploader(i, input, writers(run))),
   }
 }
 

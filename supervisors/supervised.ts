@@ -1,6 +1,7 @@
 import { runLine } from '../actors/console/command.ts'
 import type { Config } from '../src/config/schema.ts'
 import { refuseTelemetry } from '../src/session/telemetry.ts'
+import { extracting, type Job } from './job.ts'
 import { dieWithLauncher } from './launcher.ts'
 import { keepPreviousLogs, logFile } from './log-target.ts'
 import { requireFolder } from './preflight.ts'
@@ -11,6 +12,13 @@ import { onEndSignals } from './signals.ts'
 import { Terminal } from './terminal.ts'
 import { holdWorkplace } from './workplace.ts'
 
+export interface SupervisedOptions {
+  /** What is quarantined is computed again. */
+  readonly retriesQuarantined?: boolean
+  /** Default: extraction. */
+  readonly job?: Job
+}
+
 /**
  * A run with all that surrounds it in its process: the work folder is held, signals are heard, the
  * socket answers, a terminal is drawn.
@@ -20,7 +28,7 @@ import { holdWorkplace } from './workplace.ts'
 export async function supervised(
   config: Config,
   warnings: readonly string[],
-  { retriesQuarantined = false }: { readonly retriesQuarantined?: boolean } = {},
+  { retriesQuarantined = false, job = extracting }: SupervisedOptions = {},
 ): Promise<RunResult> {
   dieWithLauncher()
   refuseTelemetry()
@@ -36,6 +44,7 @@ export async function supervised(
   // A terminal is given back as it was found, with the last lines on it, however the process ends.
   const begun = new RunProcess(config, {
     lastWords: () => terminal?.close(),
+    job,
     amend: retriesQuarantined ? withRetries : async (_, prepared) => prepared,
   })
   run = begun

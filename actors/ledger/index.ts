@@ -16,8 +16,12 @@ export interface LedgerInput {
   readonly retry: ReadonlyMap<string, number>
 }
 
-/** Owns what is spooled, uploading, stored and committed; the permits; the manifest's writing. */
-export const ledger = (input: LedgerInput, uploaders: readonly string[]): ChildSpec => ({
+/**
+ * Owns what is spooled, uploading, stored and committed; the permits; the manifest's writing.
+ *
+ * @param drainsAfter  ids of those that tell it what they did
+ */
+export const ledger = (input: LedgerInput, drainsAfter: readonly string[]): ChildSpec => ({
   id: 'ledger',
   entry: new URL('./worker.js', import.meta.url),
   input,
@@ -25,6 +29,6 @@ export const ledger = (input: LedgerInput, uploaders: readonly string[]): ChildS
   restart: 'always',
   readyMs: 300_000, // the manifest, or the next file of a spool that a crash left
   drainMs: 120_000, // the last segment
-  drainsAfter: ['reader', ...uploaders],
+  drainsAfter,
   heartbeatMs: 30_000,
 })

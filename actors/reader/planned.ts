@@ -48,7 +48,7 @@ export class PlannedBatches {
   constructor(parts: PlannedParts, known: Uint8Array) {
     this.#parts = parts
     this.#owners = new Owners(parts.plan.rowsPlanned)
-    this.#known = ownersOf(known)
+    this.#known = Owners.of(known)
     for (const row of parts.plan.unplanned) {
       this.#skip(skipByLength(parts.lengths[row], parts.limits.maxTokens) ?? 'empty')
     }
@@ -85,7 +85,7 @@ export class PlannedBatches {
    * @param failed  those that the store would not take
    */
   missing(known: Uint8Array, failed: readonly SampleHash[]): Set<SampleHash> {
-    const accounted = ownersOf(known)
+    const accounted = Owners.of(known)
     for (const hash of failed) accounted.claim(Buffer.from(hash, 'hex'), 0)
     const { hashes, plan } = this.#parts
     const missing = new Set<SampleHash>()
@@ -163,12 +163,6 @@ export class PlannedBatches {
     this.examined.tokens += plannedTokens
     this.examined.skipped.set(reason, (this.examined.skipped.get(reason) ?? 0) + 1)
   }
-}
-
-function ownersOf(hashes: Uint8Array): Owners {
-  const owners = new Owners(hashes.length / 16)
-  for (let at = 0; at < hashes.length; at += 16) owners.claim(hashes.subarray(at, at + 16), 0)
-  return owners
 }
 
 function joined(samples: readonly Sample[]): Int32Array<ArrayBuffer> {

@@ -14,6 +14,13 @@ export class Owners {
     this.#rows = new Int32Array(slots).fill(-1)
   }
 
+  /** @param hashes  16 bytes each, one after the other; all owned by row 0 */
+  static of(hashes: Uint8Array): Owners {
+    const owners = new Owners(hashes.length / 16)
+    for (let at = 0; at < hashes.length; at += 16) owners.claim(hashes.subarray(at, at + 16), 0)
+    return owners
+  }
+
   get size(): number {
     return this.#count
   }

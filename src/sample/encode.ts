@@ -15,7 +15,7 @@ export interface SampleFormat {
 }
 
 /** As safetensors spells the types of hidden states. */
-const statesDType = { bf16: 'BF16', f16: 'F16', f32: 'F32' } as const
+export const statesDType = { bf16: 'BF16', f16: 'F16', f32: 'F32' } as const
 
 /** @param fingerprint  the target's, of `Target.fingerprint` */
 export const sampleMetadata = (

@@ -1,0 +1,227 @@
+import type { Settled } from '../../protocol/ledger.ts'
+import type { ReaderStatus, RowOutcome } from '../../protocol/reader.ts'
+import type { SampleRef } from '../../protocol/sample.ts'
+import { type Clock, sleep } from '../../src/clock.ts'
+import { Owners } from '../../src/dataset/owners.ts'
+import type { Log } from '../../src/log.ts'
+import { isLeft } from '../../src/sample/earlier.ts'
+import type { LeftAlone } from './left-alone.ts'
+import type { Proved, Take } from './take.ts'
+
+/** Headers looked at together: what they prove is read in groups of few bytes. */
+const lookAhead = 64
+const atOnce = 4
+const groupBytesMax = 32 * 2 ** 20
+const pausedMs = 100
+
+export interface ImporterParts {
+  /** As `findFiles` gives them. */
+  readonly files: readonly string[]
+  readonly take: Take
+  readonly leftAlone: LeftAlone
+  readonly clock: Clock
+  readonly log: Log
+  /** Bytes that the spool may hold. */
+  readonly maxBytes: number
+  readonly known: () => Promise<Uint8Array>
+  /** Settles when there is room for so many bytes, or answers false after a while. */
+  readonly room: (bytes: number) => Promise<boolean>
+  readonly spooled: (samples: readonly SampleRef[]) => Promise<void>
+  readonly settled: () => Promise<Settled>
+}
+
+/**
+ * Looks at every file, and takes those that prove a row of which nothing is stored. Whoever starts
+ * it again starts from the first file: what was taken is known by then, and told by its token ids.
+ */
+export class Importer {
+  readonly #parts: ImporterParts
+  #state: 'importing' | 'paused' | 'draining' | 'finished' = 'importing'
+  #known = new Owners()
+  /** Rows that files proved. */
+  readonly #proved = new Owners()
+  #examined = 0
+  #there = 0
+  #imported = 0
+  #tokens = 0
+  #inHand = 0
+  #outcome: RowOutcome | null = null
+
+  constructor(parts: ImporterParts) {
+    this.#parts = parts
+  }
+
+  get work(): string {
+    if (this.#state !== 'importing') return this.#state
+    return `${this.#examined} of ${this.#parts.files.length} files, ${this.#inHand} in hand`
+  }
+
+  /** Settles when every file has come to its end, or when told to drain. */
+  async run(): Promise<void> {
+    const { known, leftAlone, log } = this.#parts
+    let lost = Number.POSITIVE_INFINITY
+    while (lost > 0) {
+      leftAlone.begin()
+      this.#known = Owners.of(await known())
+      const taken = await this.#takeAll()
+      const settled = await this.#settle()
+      if (settled === undefined) return
+      // A spooled file that was torn must be taken once more.
+      const kept = Owners.of(await known())
+      lost = taken.filter((hash) => !kept.has(hash)).length
+      if (lost > 0) log.warn({ samples: lost }, 'some files must be taken again')
+      else this.#finish(settled)
+    }
+  }
+
+  /** A paused importer takes no more files; those in hand go on. */
+  pause(paused: boolean): void {
+    if (paused && this.#state === 'importing') this.#state = 'paused'
+    if (!paused && this.#state === 'paused') this.#state = 'importing'
+  }
+
+  drain(): void {
+    this.#state = 'draining'
+  }
+
+  /** Files take the place of rows, and those left alone that of rows that are no use. */
+  status(): ReaderStatus {
+    const { files, leftAlone } = this.#parts
+    const seen = Math.max(1, this.#examined)
+    return {
+      rows: files.length,
+      examined: this.#examined,
+      found: this.#there,
+      rowsDone: this.#examined - this.#inHand,
+      // Nobody knows before the last header is read.
+      tokens: Math.round((this.#tokens * files.length) / seen),
+      tokensDone: this.#tokens,
+      repeated: 0,
+      skipped: Object.fromEntries(leftAlone.counts),
+      batches: { planned: files.length, leased: this.#inHand, done: this.#imported },
+      halved: [],
+      outcome: this.#outcome,
+    }
+  }
+
+  /** @returns  the hashes of all that was spooled */
+  async #takeAll(): Promise<Uint8Array[]> {
+    const { files } = this.#parts
+    const taken: Uint8Array[] = []
+    this.#examined = 0
+    this.#there = 0
+    this.#imported = 0
+    this.#tokens = 0
+    for (let at = 0; at < files.length; at += lookAhead) {
+      const proved = await this.#look(files.slice(at, at + lookAhead))
+      for (const group of this.#groups(proved)) {
+        if (!(await this.#mayGoOn(bytesOf(group)))) return taken
+        taken.push(...(await this.#spool(this.#lacking(group))))
+      }
+    }
+    return taken
+  }
+
+  async #look(paths: readonly string[]): Promise<Proved[]> {
+    const { take, leftAlone } = this.#parts
+    const looks = await each(paths, (path) => take.prove(path))
+    const proved: Proved[] = []
+    for (const [i, look] of looks.entries()) {
+      if (isLeft(look)) {
+        leftAlone.add(paths[i], look)
+        continue
+      }
+      this.#tokens += look.ids.length
+      this.#proved.claim(look.hash, 0)
+      proved.push(look)
+    }
+    this.#examined += paths.length
+    this.#inHand = proved.length
+    return this.#lacking(proved)
+  }
+
+  /** Without those that are there already. */
+  #lacking(proved: readonly Proved[]): Proved[] {
+    const lacking = proved.filter(({ hash }) => !this.#known.has(hash))
+    this.#there += proved.length - lacking.length
+    this.#inHand -= proved.length - lacking.length
+    return lacking
+  }
+
+  /**
+   * Small, so that the spool is emptied while it is filled; and never two files of one row, for
+   * the second is of use only where the first is not.
+   */
+  *#groups(proved: readonly Proved[]): Generator<Proved[]> {
+    const bytesMax = Math.min(groupBytesMax, this.#parts.maxBytes)
+    let group: Proved[] = []
+    for (const one of proved) {
+      const isTwin = group.some(({ hash }) => Buffer.compare(hash, one.hash) === 0)
+      if (isTwin || (group.length > 0 && bytesOf(group) + one.bytesMax > bytesMax)) {
+        yield group
+        group = []
+      }
+      group.push(one)
+    }
+    if (group.length > 0) yield group
+  }
+
+  /** False when told to drain. */
+  async #mayGoOn(bytes: number): Promise<boolean> {
+    for (;;) {
+      if (this.#state === 'draining') return false
+      if (this.#state === 'paused') await sleep(pausedMs, this.#parts.clock)
+      else if (await this.#parts.room(bytes)) return true
+    }
+  }
+
+  /** @returns  the hashes of those that lie in the spool now */
+  async #spool(group: readonly Proved[]): Promise<Uint8Array[]> {
+    const { leftAlone, spooled, take } = this.#parts
+    const ends = await each(group, (proved) => take.spool(proved))
+    const samples: SampleRef[] = []
+    for (const [i, end] of ends.entries()) {
+      if (end === null) continue
+      if (isLeft(end)) leftAlone.add(group[i].path, end)
+      else samples.push(end)
+    }
+    await spooled(samples)
+    this.#imported += samples.length
+    this.#inHand -= group.length
+    const hashes = samples.map(({ hash }) => Buffer.from(hash, 'hex'))
+    for (const hash of hashes) this.#known.claim(hash, 0)
+    return hashes
+  }
+
+  /** What did not end in the store; undefined when told to drain. */
+  async #settle(): Promise<Settled | undefined> {
+    while (this.#state !== 'draining') {
+      const settled = await this.#parts.settled()
+      if (settled.kind === 'settled') return settled
+    }
+    return undefined
+  }
+
+  #finish(settled: Settled): void {
+    const ours = (hashes: readonly string[]) =>
+      hashes.filter((hash) => this.#proved.has(Buffer.from(hash, 'hex'))).length
+    const [quarantined, failed] = [ours(settled.quarantined), ours(settled.failed)]
+    const committed = this.#imported + this.#there - quarantined - failed
+    this.#outcome = { committed, quarantined, failed }
+    this.#state = 'finished'
+  }
+}
+
+const bytesOf = (group: readonly Proved[]): number =>
+  group.reduce((sum, { bytesMax }) => sum + bytesMax, 0)
+
+/** Few at once; the results in order. */
+async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  const queue = items.entries()
+  const worker = async () => {
+    for (const [i, item] of queue) results[i] = await work(item)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return results
+}

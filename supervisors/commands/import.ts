@@ -1,0 +1,110 @@
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { z } from 'zod'
+import { count } from '../../actors/console/text.ts'
+import { findFiles } from '../../actors/importer/find.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { explain, Failure } from '../../src/failure.ts'
+import { importing, leftAloneFile } from '../import.ts'
+import { type RunResult, resultText } from '../report.ts'
+import { exitCodes } from '../run-machine.ts'
+import { supervised } from '../supervised.ts'
+
+/** Files that are named on stdout. */
+const namedMax = 20
+
+/** `import DIR CONFIG`: takes what was extracted before, where a row proves it. */
+export async function importFiles(
+  dir: string,
+  path: string,
+  { json }: { readonly json: boolean },
+): Promise<number> {
+  const { config, warnings } = loadConfig(path)
+  const from = resolve(dir)
+  await requireFiles(from, join(config.work, 'spool'))
+  const result = await supervised(config, warnings, { job: importing(from) })
+  const list = leftAloneFile(config.work)
+  const text = json ? JSON.stringify(importJson(result, list)) : importText(result, list)
+  process.stdout.write(`${text}\n`)
+  return result.code
+}
+
+/** @throws  Failure `invalid`: no folder, nothing in it, or what the spool holds is in it */
+async function requireFiles(dir: string, spool: string): Promise<void> {
+  if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new Failure('invalid', `there is no folder to import. dir=${dir}`, {
+      remedy: 'Name the folder that holds the files, or one above it.',
+    })
+  }
+  if (isWithin(dir, spool) || isWithin(spool, dir)) {
+    throw new Failure('invalid', `the run's own spool is in what is to import. dir=${dir}`, {
+      remedy: 'Name a folder apart from the work folder: what is spooled is sent by any run.',
+    })
+  }
+  if ((await findFiles(dir)).length > 0) return
+  throw new Failure('invalid', `no safetensors file in the folder, nor below it. dir=${dir}`, {
+    remedy: 'Name the folder that holds the files, or one above it.',
+  })
+}
+
+function isWithin(dir: string, other: string): boolean {
+  const real = (path: string) => (existsSync(path) ? realpathSync(path) : path)
+  return !relative(real(other), real(dir)).startsWith('..')
+}
+
+const lineSchema = z.object({ file: z.string(), reason: z.string(), facts: z.string() })
+type LeftAlone = z.output<typeof lineSchema>
+
+function importJson(result: RunResult, list: string) {
+  const { code, failure, status } = result
+  const { reader: source, ledger } = status
+  return {
+    code,
+    state: status.state,
+    reason: failure && explain(failure),
+    remedy: failure?.remedy ?? null,
+    run: status.run,
+    store: status.store,
+    files: source && {
+      files: source.rows,
+      imported: source.batches.done,
+      alreadyThere: source.found,
+      ...source.outcome,
+    },
+    leftAlone: source?.outcome ? readList(list) : [],
+    stored: ledger?.stored ?? null,
+    failed: ledger?.failed ?? [],
+  }
+}
+
+function importText(result: RunResult, list: string): string {
+  const { reader: source, ledger } = result.status
+  if (!source?.outcome) return resultText(result, { json: false })
+  const { failed, quarantined } = source.outcome
+  const leftAlone = readList(list)
+  const taken = `${count(source.batches.done)} imported, ${count(source.found)} already there`
+  const ends = [
+    `${count(leftAlone.length)} left alone`,
+    ...(failed > 0 ? [`${count(failed)} refused by the store`] : []),
+    ...(quarantined > 0 ? [`${count(quarantined)} of quarantined rows`] : []),
+  ]
+  const { code, store } = { ...result, ...result.status }
+  const whole = code === exitCodes.done
+  return [
+    whole ? `Done: every file's sample is in ${store}` : `Finished, but not whole: ${store}`,
+    `Of ${count(source.rows)} files: ${taken}, ${ends.join(', ')}. All stay where they are.`,
+    ...leftAlone
+      .slice(0, namedMax)
+      .map(({ file, reason, facts }) => `  ${file}: ${reason} (${facts})`),
+    ...(leftAlone.length > namedMax ? [`  … all are named in ${list}`] : []),
+    ...(ledger?.failed ?? []).map(({ hash, reason }) => `failed ${hash}: ${reason}`),
+  ].join('\n')
+}
+
+const readList = (list: string): LeftAlone[] =>
+  existsSync(list)
+    ? readFileSync(list, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => lineSchema.parse(JSON.parse(line)))
+    : []

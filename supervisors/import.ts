@@ -1,0 +1,65 @@
+import { join } from 'node:path'
+import { importer } from '../actors/importer/index.ts'
+import type { SupervisorSpec } from '../protocol/child.ts'
+import { captureNames } from '../src/models/hidden-states.ts'
+import { sampleMetadata } from '../src/sample/encode.ts'
+import { backoff } from './backoff.ts'
+import type { Job } from './job.ts'
+import { judgeStore } from './judge.ts'
+import type { Prepared } from './preflight.ts'
+
+/** Where the files are named that an import left alone, with the reason: a JSON line each. */
+export const leftAloneFile = (work: string): string => join(work, 'logs', 'import-left-alone.jsonl')
+
+/**
+ *     import (one-for-one)
+ *     └── importer      files made before → files in the spool
+ *
+ * It stands in the place of extraction. A lost importer costs nothing: what is spooled or committed
+ * is told by its token ids, and not taken again.
+ */
+const importTree =
+  (dir: string) =>
+  (run: Prepared): SupervisorSpec => {
+    const { config, identity, plan, target } = run
+    const captures = captureNames(identity)
+    const { dtype, hiddenSize: hidden } = identity
+    const metadata = sampleMetadata(identity.target, captures)
+    return {
+      id: 'import',
+      strategy: 'one-for-one',
+      restarts: { max: 3, withinMs: 60_000 },
+      backoff,
+      children: [
+        importer({
+          dir,
+          work: config.work,
+          dataset: config.dataset,
+          limit: plan.limit,
+          vocab: target.vocabSize,
+          maxTokens: plan.maxTokens,
+          format: { captures, hidden, dtype, metadata },
+          keepFree: config.spool.keepFree,
+          maxBytes: config.spool.maxBytes,
+          leftAlone: leftAloneFile(config.work),
+        }),
+      ],
+    }
+  }
+
+/** Of `import`. Whole is one of which every file was taken, or was there before. */
+export const importing = (dir: string): Job => ({
+  computes: false,
+  fill: importTree(dir),
+  source: 'importer',
+  writers: () => ['importer'],
+  judge: (source, ledger) => {
+    const { batches, outcome, skipped } = source
+    const events = judgeStore(ledger)
+    if (outcome || batches.leased > 0) events.push({ type: 'replayed' })
+    if (!outcome) return events
+    const leftAlone = Object.values(skipped).reduce((sum, files) => sum + files, 0)
+    const incomplete = outcome.quarantined + outcome.failed + leftAlone > 0
+    return [...events, { type: 'finished', incomplete }]
+  },
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { contentHash } from '../../../src/dataset/fingerprint.ts'
+import { RowIndex } from '../../../src/dataset/row-index.ts'
+import { openCounted } from '../../support/planned.ts'
+import { type Row, rowsFolder } from '../../support/rows.ts'
+import { HastyClock } from '../store/hasty-clock.ts'
+
+const hash = (...ids: number[]) => contentHash(Int32Array.from(ids))
+
+async function open(t: TestContext, rows: readonly Row[], count = rows.length) {
+  const { dataset, reads } = openCounted(await rowsFolder(t, rows))
+  const parts = { lengths: dataset.lengths(), rows: count, clock: new HastyClock() }
+  const limits = { vocab: 100, maxTokens: 4 }
+  return { index: new RowIndex({ dataset, limits, ...parts }), reads }
+}
+
+test('row index: a right guess reads its row and no other', async (t) => {
+  const { index, reads } = await open(t, [[1, 2], [3], [4, 5]])
+  assert.equal(await index.has(hash(3), 1), true)
+  assert.deepEqual(reads, [1])
+})
+
+test('row index: a wrong guess, or none, costs each row once, in order', async (t) => {
+  const { index, reads } = await open(t, [[1, 2], [3], [4, 5]])
+  const found = await Promise.all([
+    index.has(hash(4, 5), 0),
+    index.has(hash(1, 2)),
+    index.has(hash(9), 77),
+  ])
+  assert.deepEqual(found, [true, true, false])
+  assert.deepEqual(reads, [0, 0, 1, 2])
+})
+
+test('row index: rows that are no use, or beyond the limit, are no rows', async (t) => {
+  const rows = [[1, 2, 3, 4, 5], [100], { ids: [7, 8], mask: [0, 0] }, [], [6], [9]]
+  const { index } = await open(t, rows, 5)
+  assert.equal(await index.has(hash(6), 4), true)
+  assert.equal(await index.has(hash(1, 2, 3, 4, 5), 0), false)
+  assert.equal(await index.has(hash(100), 1), false)
+  assert.equal(await index.has(hash(7, 8), 2), false)
+  assert.equal(await index.has(hash(9), 5), false)
+})

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { encodeSafetensors } from '../../../src/safetensors/write.ts'
+import { assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
+import { filesBelow, folder, listing, writeConfig } from '../../support/commands/golden-job.ts'
+import { start } from '../../support/crash/process.ts'
+
+/** What another run extracted: 12 files, as they lie in its store. */
+async function earlier(dir: string): Promise<string> {
+  const { code, stderr } = await draftsmith(['run', writeConfig(dir, 'earlier')], { dir })
+  assert.equal(code, 0, stderr)
+  return join(dir, 'earlier/store/hidden-states')
+}
+
+const samplesOf = (dir: string, name: string) => listing(join(dir, name, 'store/hidden-states'))
+
+/** Files that prove nothing, among those that do. */
+function addStrangers(files: string): void {
+  const ids = { name: 'token_ids', dtype: 'I64', shape: [2], data: new Uint8Array(16) } as const
+  const states = {
+    name: 'hidden_states',
+    dtype: 'F32',
+    shape: [2, 5, 64],
+    data: new Uint8Array(2560),
+  } as const
+  const put = (name: string, parts: Uint8Array[]) =>
+    writeFileSync(join(files, name), Buffer.concat(parts))
+  put('hs_0.safetensors', encodeSafetensors([ids, states]))
+  put('hs_1.safetensors', encodeSafetensors([states]))
+  writeFileSync(join(files, 'hs_2.safetensors'), 'no safetensors file')
+}
+
+test('import: killed in the middle and again, it ends as if never disturbed', async (t) => {
+  const dir = folder(t)
+  const files = await earlier(dir)
+  addStrangers(files)
+  const before = listing(files)
+  const config = writeConfig(dir, 'now', { commit: { every: 2, seconds: 1 } })
+  for (const crash of [
+    { at: 'spool.before-rename', hit: 3, end: 'all' },
+    { at: 'ledger.stored', hit: 4, end: 'all' },
+    { at: 'spool.renamed', hit: 2, end: 'thread' },
+  ] as const) {
+    const killed = await start(t, ['import', files, config], { dir, crash }).ended()
+    if (crash.end === 'all') assert.equal(killed.signal, 'SIGKILL', killed.stderr)
+    else assert.equal(killed.code, 1, killed.stderr)
+  }
+  const { code, stdout, stderr } = await draftsmith(['import', files, config, '--json'], { dir })
+  assert.equal(code, 1, stderr)
+  const told = JSON.parse(stdout)
+  assert.deepEqual([told.files.files, told.files.imported, told.files.alreadyThere], [15, 0, 12])
+  assert.deepEqual(
+    told.leftAlone.map((left: { file: string; reason: string }) => [left.file, left.reason]),
+    [
+      ['hs_0.safetensors', 'no usable row has its token ids'],
+      ['hs_1.safetensors', 'no hidden states and token ids inside'],
+      ['hs_2.safetensors', 'it cannot be read'],
+    ],
+  )
+  assert.deepEqual(samplesOf(dir, 'now'), withoutStrangers(before))
+  assert.deepEqual(listing(files), before, 'the files stay as they were')
+  assert.deepEqual(readdirSync(join(dir, 'now/work/spool')), [])
+  await assertNothingLeftToRun(dir, config)
+})
+
+const withoutStrangers = (before: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(before).filter(([path]) => !path.includes('hs_')))
+
+async function assertNothingLeftToRun(dir: string, config: string): Promise<void> {
+  const { code, stdout, stderr } = await draftsmith(['run', config, '--json'], { dir })
+  assert.equal(code, 0, stderr)
+  const { extracted, rows } = JSON.parse(stdout)
+  assert.deepEqual([extracted.samples, rows.committed], [0, 12])
+}
+
+test('import: what lacks is computed by the next run', async (t) => {
+  const dir = folder(t)
+  const files = await earlier(dir)
+  for (const path of filesBelow(files).slice(0, 5)) rmSync(join(files, path))
+  const config = writeConfig(dir, 'now')
+  const first = await draftsmith(['import', files, config], { dir })
+  assert.equal(first.code, 0, first.stderr)
+  assert.match(first.stdout, /Of 7 files: 7 imported, 0 already there, 0 left alone/)
+  const { code, stdout } = await draftsmith(['run', config, '--json'], { dir })
+  assert.equal(code, 0)
+  assert.equal(JSON.parse(stdout).extracted.samples, 5)
+  const now = Object.keys(samplesOf(dir, 'now'))
+  assert.equal(now.length, 12)
+  for (const path of filesBelow(files)) assert.ok(now.includes(path), path)
+})
+
+test('import: folders that cannot be meant are refused', async (t) => {
+  const dir = folder(t)
+  const config = writeConfig(dir, 'now')
+  const refused = async (from: string, says: RegExp) =>
+    assertRefused(await draftsmith(['import', from, config], { dir }), { says: [says] })
+  await refused(join(dir, 'none'), /there is no folder to import/)
+  mkdirSync(join(dir, 'empty'))
+  await refused(join(dir, 'empty'), /no safetensors file/)
+  mkdirSync(join(dir, 'now/work/spool'), { recursive: true })
+  await refused(join(dir, 'now'), /own spool is in what is to import/)
+  await refused(join(dir, 'now/work/spool'), /own spool is in what is to import/)
+})
