@@ -52,9 +52,10 @@ test('exit codes: a store away past its deadline is 4; later it goes on', async 
   assert.match(said.reason, /for 0\.05 minutes/)
   assert.match(said.remedy, /run again/)
   await s3.setFaults([])
-  const { beforeRename, beforeCommit } = await windowsOf(job)
-  assert.equal(beforeRename, 0)
+  const { beforeCommit } = await windowsOf(job)
   assert.ok(beforeCommit > 0, 'what the store did not take waits in the spool')
+  // A slow machine may take longer than that for its start alone.
+  change(job, ({ upload }) => ({ upload: { ...upload, deadlineMinutes: 30 } }))
   const later = await start(t, ['run', job.config], job).ended()
   assert.equal(later.code, 0, later.stderr)
   await assertAsIfUndisturbed(job, await undisturbed(t))
