@@ -130,10 +130,12 @@ program
 
 program
   .command('bench <name>')
-  .description('measure again what this project claims: extract, startup, replay')
+  .description('measure again what this project claims: extract, startup, replay, upload')
   .option('--repeats <count>', 'how often each side is measured')
   .option('--rows <count>', 'of the dataset, for extract and startup')
   .option('--entries <count>', 'of the manifest, for replay')
+  .option('--files <count>', 'of 1.1 MB, for upload')
+  .option('--tls', 'for upload: through TLS, with a certificate of its own')
   .option('--work <dir>', 'where it works, and keeps what is dear to make; else a temporary folder')
   .option(...json)
   .action(async (name: string, options: BenchArguments) => {
@@ -145,6 +147,8 @@ interface BenchArguments {
   readonly repeats?: string
   readonly rows?: string
   readonly entries?: string
+  readonly files?: string
+  readonly tls?: true
   readonly work?: string
   readonly json?: true
 }

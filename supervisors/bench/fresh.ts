@@ -1,10 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
 /**
  * Processes that a benchmark measures: each new, so that loading modules costs what it costs a
  * user, and memory is that of the measured work alone.
  */
+
+/** The longest that is measured takes some minutes on a small machine. */
+const commandMsMax = 60 * 60_000
 
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
@@ -25,12 +30,38 @@ export interface FreshProcess {
  * @returns  the JSON document on its stdout, still to be narrowed
  * @throws   Error: it failed; what it wrote to stderr tells why
  */
-export async function inFreshProcess(fresh: FreshProcess): Promise<unknown> {
-  const script = fileURLToPath(fresh.script)
-  const preload = fresh.preload ? ['--import', fresh.preload.href] : []
-  const child = spawn(process.execPath, [...preload, script, ...fresh.args], {
+export async function inFreshProcess({
+  script,
+  args,
+  preload,
+  env,
+}: FreshProcess): Promise<unknown> {
+  const before = preload ? ['--import', preload.href] : []
+  const { stdout } = await runCommand({
+    command: process.execPath,
+    args: [...before, fileURLToPath(script), ...args],
+    ...(env && { env }),
+  })
+  return JSON.parse(stdout)
+}
+
+export interface Command {
+  readonly command: string
+  readonly args: readonly string[]
+  /** Beside what this process has. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Runs a program to its end. @throws Error: it failed; what it wrote to stderr tells why */
+export async function runCommand(
+  wanted: Command,
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const { command, args, env } = wanted
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...fresh.env },
+    env: { ...process.env, ...env },
+    timeout: commandMsMax,
+    killSignal: 'SIGKILL',
   })
   running.add(child)
   const [stdout, stderr, end] = await Promise.all([
@@ -38,9 +69,32 @@ export async function inFreshProcess(fresh: FreshProcess): Promise<unknown> {
     textOf(child.stderr),
     ended(child),
   ]).finally(() => running.delete(child))
-  if (end !== 0)
-    throw new Error(`a measured process failed. script=${script}, end=${end}\n${stderr}`)
-  return JSON.parse(stdout)
+  if (end === 0) return { stdout, stderr }
+  const shown = args.find((arg) => arg.endsWith('.js')) ?? command
+  throw new Error(`a measured process failed. script=${shown}, end=${end}\n${stderr}`)
+}
+
+/** A program that runs beside what is measured. */
+export interface Running {
+  readonly stdout: Readable
+  kill(): Promise<void>
+}
+
+export function startProcess({ command, args, env }: Command): Running {
+  const child = spawn(command, args, {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...process.env, ...env },
+  })
+  running.add(child)
+  const closed = once(child, 'close')
+  return {
+    stdout: child.stdout,
+    kill: async () => {
+      child.kill('SIGKILL')
+      await closed
+      running.delete(child)
+    },
+  }
 }
 
 async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {

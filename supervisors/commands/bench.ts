@@ -4,6 +4,7 @@ import { benchExtract, hundredMegabytes } from '../bench/extract.ts'
 import { benchReplay } from '../bench/replay.ts'
 import { type BenchReport, reportJson, reportText } from '../bench/report.ts'
 import { benchStartup } from '../bench/startup.ts'
+import { benchUpload } from '../bench/upload.ts'
 import { exitCodes } from '../run-machine.ts'
 import { exitCodeOf, onEndSignals } from '../signals.ts'
 
@@ -16,22 +17,35 @@ export interface BenchOptions {
   readonly repeats?: string
   readonly rows?: string
   readonly entries?: string
+  readonly files?: string
+  readonly tls?: boolean
 }
 
-type Bench = (folder: string, sizes: Sizes, note: Note) => Promise<BenchReport>
-type Sizes = (option: 'repeats' | 'rows' | 'entries', standard: number) => number
-type Note = (text: string) => void
+type Bench = (folder: string, sizes: Sizes, asked: Asked) => Promise<BenchReport>
+type Sizes = (option: 'repeats' | 'rows' | 'entries' | 'files', standard: number) => number
+
+interface Asked {
+  readonly note: (text: string) => void
+  readonly tls: boolean
+}
 
 /** The job that this project is made for has 914,000 samples; its dataset, 902,087 rows. */
 const benches: Readonly<Record<string, Bench>> = {
-  extract: (folder, size, note) => {
+  extract: (folder, size, { note }) => {
     const sizes = { rows: size('rows', 200), repeats: size('repeats', 3) }
     return benchExtract(folder, { ...sizes, target: hundredMegabytes }, note)
   },
-  startup: (folder, size, note) =>
+  startup: (folder, size, { note }) =>
     benchStartup(folder, { rows: size('rows', 902_087), repeats: size('repeats', 7) }, note),
-  replay: (folder, size, note) =>
+  replay: (folder, size, { note }) =>
     benchReplay(folder, { entries: size('entries', 914_000), repeats: size('repeats', 7) }, note),
+  upload: (folder, size, { note, tls }) => {
+    return benchUpload(
+      folder,
+      { files: size('files', 1500), repeats: size('repeats', 3), tls },
+      note,
+    )
+  },
 }
 
 /** @throws Failure `invalid`: no such benchmark, or a size that is no whole number */
@@ -43,10 +57,10 @@ export async function bench(name: string, options: BenchOptions): Promise<number
   }
   // By way of an exit, which removes the folder and ends what was started.
   onEndSignals((signal) => process.exit(exitCodeOf(signal)))
-  using folder = benchFolder(options.work)
+  using folder = benchFolder(options.work, name === 'upload' ? 'memory' : 'disk')
   const sizes: Sizes = (option, standard) => sizeOf(option, options[option]) ?? standard
   const note = (text: string) => process.stderr.write(`${name}: ${text}\n`)
-  const report = await run(folder.path, sizes, note)
+  const report = await run(folder.path, sizes, { note, tls: options.tls ?? false })
   process.stdout.write(`${options.json ? reportJson(report) : reportText(report)}\n`)
   return exitCodes.done
 }
