@@ -98,7 +98,7 @@ export type {
 
 // The record of what is stored, and the lock of who may go on with it.
 
-export type { Compacted } from './manifest/compact.ts'
+export type { Compacted, NeedlessFile } from './manifest/compact.ts'
 export type { EntryRows, ManifestEntry } from './manifest/entry.ts'
 export {
   type Holder,

@@ -12,10 +12,19 @@ import { consoleTarget } from './log-target.ts'
 
 /** A store, as the commands use it that look after one: some of them with the run's lock. */
 
-/** How a command is told which store; what it is not told comes from the AWS variables. */
+/** How a command is told where a bucket is. */
 export interface StoreOptions {
   readonly endpoint?: string | undefined
   readonly region?: string | undefined
+}
+
+/** What was given is taken; of the rest, what the AWS variables say. */
+export function s3Here(options: StoreOptions): Partial<S3Config> {
+  const { AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_DEFAULT_REGION } = process.env
+  return s3Given({
+    endpoint: options.endpoint ?? (AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL || undefined),
+    region: options.region ?? (AWS_REGION || AWS_DEFAULT_REGION || undefined),
+  })
 }
 
 export const s3Given = ({ endpoint, region }: StoreOptions): Partial<S3Config> => ({

@@ -14,8 +14,8 @@ import { exitCodes } from './run-machine.ts'
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
 const json = ['--json', 'print one JSON document on stdout'] as const
 const storeOptions = [
-  ['--endpoint <url>', 'of an S3-compatible store, where the stored configuration does not say'],
-  ['--region <name>', 'of the bucket'],
+  ['--endpoint <url>', 'of an S3-compatible store; else AWS_ENDPOINT_URL'],
+  ['--region <name>', 'of the bucket; else AWS_REGION'],
 ] as const
 
 const program = new Command('draftsmith')

@@ -10,7 +10,7 @@ import type { EntryTable } from '../../src/manifest/table.ts'
 import { requireRun } from '../../src/run/stored-run.ts'
 import { soleStore } from '../../src/store/patient.ts'
 import type { ObjectInfo, ObjectStore } from '../../src/store/store.ts'
-import { type StoreOptions, s3Given } from '../held-store.ts'
+import { type StoreOptions, s3Given, s3Here } from '../held-store.ts'
 import { type KnownRows, rowsOfDataset, rowsOfStore } from '../known-rows.ts'
 import { type LocalSample, localSample } from '../local-sample.ts'
 import { explainText } from './explain-text.ts'
@@ -69,7 +69,7 @@ async function openPlaces(options: ExplainOptions): Promise<Places> {
   }
   const config = options.config === undefined ? undefined : loadConfig(options.config).config
   const work = config?.work ?? (options.work === undefined ? null : resolve(options.work))
-  const s3 = { ...config?.s3, ...s3Given(options) }
+  const s3 = config ? { ...config.s3, ...s3Given(options) } : s3Here(options)
   const store = await soleStore({ url: config?.store ?? options.store ?? '', s3 })
   const run = await requireRun(store)
   const writer = newWriterId(systemClock, Math.random)

@@ -10,7 +10,7 @@ import { newWriterId } from '../../src/manifest/names.ts'
 import { requireRun } from '../../src/run/stored-run.ts'
 import { soleStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { type StillHeld, type StoreOptions, s3Given, whileHeld } from '../held-store.ts'
+import { type StillHeld, type StoreOptions, s3Here, whileHeld } from '../held-store.ts'
 import { Tally } from '../tally.ts'
 
 /** `gc STORE_URL`: removes what lies in a store and is of no use to its run. */
@@ -31,7 +31,7 @@ const keysShown = 100
 
 export async function gc(url: string, options: GcOptions): Promise<number> {
   requireAge(options.olderThanMs)
-  const store = await soleStore({ url, s3: s3Given(options) }, { maxParallel: options.parallel })
+  const store = await soleStore({ url, s3: s3Here(options) }, { maxParallel: options.parallel })
   await requireRun(store)
   // A run that lives has objects that no segment names yet: to look is harmless, to remove is not.
   const found = options.dryRun

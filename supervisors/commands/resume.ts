@@ -10,6 +10,7 @@ import { type Run, requireSameIdentity } from '../../src/run/identity.ts'
 import { configKey, requireRun } from '../../src/run/stored-run.ts'
 import { soleStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
+import { s3Here } from '../held-store.ts'
 import { consoleTarget } from '../log-target.ts'
 import { identityOf, requireFolder, targetOf } from '../preflight.ts'
 import { printResult } from '../report.ts'
@@ -32,10 +33,8 @@ export async function resume(url: string, options: ResumeOptions): Promise<numbe
 }
 
 async function configFromStore(url: string, options: ResumeOptions): Promise<LoadedConfig> {
-  const given = {
-    ...(options.endpoint !== undefined && { endpoint: options.endpoint }),
-    ...(options.region !== undefined && { region: options.region }),
-  }
+  // Where the store was found now is where it is, wherever it was when the run began.
+  const given = s3Here(options)
   const store = await soleStore({ url, s3: given })
   const { run, text } = await read(store)
   const work = resolve(options.work)

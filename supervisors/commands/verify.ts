@@ -11,7 +11,7 @@ import type { RunIdentity } from '../../src/run/identity.ts'
 import { requireRun } from '../../src/run/stored-run.ts'
 import { soleStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { type StoreOptions, s3Given, whileHeld } from '../held-store.ts'
+import { type StoreOptions, s3Here, whileHeld } from '../held-store.ts'
 import { markLost } from '../repair.ts'
 import { Tally } from '../tally.ts'
 import { headsDefault, parallelDefault, type VerifyDepth } from '../verify-depth.ts'
@@ -42,7 +42,7 @@ export async function verify(
   url: string,
   options: StoreOptions & VerifyDepth & { readonly repair: boolean; readonly json: boolean },
 ): Promise<number> {
-  const store = await soleStore({ url, s3: s3Given(options) }, { maxParallel: options.parallel })
+  const store = await soleStore({ url, s3: s3Here(options) }, { maxParallel: options.parallel })
   const found = options.repair
     ? await whileHeld(store, 'verify', async (stillHeld) => {
         const seen = await verifyIn(store, options)

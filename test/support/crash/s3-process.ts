@@ -24,11 +24,14 @@ export interface S3Process {
   stats(): Promise<DevS3Stats>
 }
 
-/** Bucket `draftsmith`; ends with the test. */
-export async function startS3(t: { after(fn: () => unknown): void }): Promise<S3Process> {
+/** Bucket `draftsmith`; ends with the test. @param keys  that it knows, and no others */
+export async function startS3(
+  t: { after(fn: () => unknown): void },
+  keys: Readonly<Record<string, string>> = credentials,
+): Promise<S3Process> {
   const child = spawn(process.execPath, [main], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, ...credentials },
+    env: { ...process.env, ...keys },
   })
   t.after(async () => {
     const closed = once(child, 'close')
