@@ -6,7 +6,7 @@ export type FloatType = 'BF16' | 'F16' | 'F32'
 
 const floatBytes: { readonly [D in FloatType]: number } = { BF16: 2, F16: 2, F32: 4 }
 
-/** The bits of the exponent, in each value of a 32-bit word. */
+/** Of each type, in a 32-bit word: the exponent of every value in it. */
 const exponents: { readonly [D in FloatType]: readonly number[] } = {
   BF16: [0x7f80, 0x7f80_0000],
   F16: [0x7c00, 0x7c00_0000],
@@ -23,11 +23,24 @@ export function countNonFinite(bytes: Uint8Array, type: FloatType): number {
     throw new Failure('invalid', `bytes are no whole values. type=${type}, bytes=${bytes.length}`)
   }
   const words = wordsOf(bytes)
+  const masks = exponents[type]
+  if (!hasFullExponent(words, masks)) return 0
   let bad = 0
-  for (const mask of exponents[type]) {
-    for (let i = 0; i < words.length; i++) if (((words[i] ?? 0) & mask) === mask) bad++
-  }
+  for (const mask of masks) for (const word of words) if ((word & mask) === mask) bad++
   return bad
+}
+
+/**
+ * All values of a word at once: one added to the lowest bit of a full exponent carries into the
+ * sign's place, which the mask has cleared.
+ */
+function hasFullExponent(words: Int32Array, masks: readonly number[]): boolean {
+  const mask = masks.reduce((all, one) => all | one)
+  const lowest = masks.reduce((all, one) => all | (one & -one), 0)
+  const signs = masks.reduce((all, one) => all | (one + (one & -one)), 0)
+  let carried = 0
+  for (let i = 0; i < words.length; i++) carried |= (words[i] & mask) + lowest
+  return (carried & signs) !== 0
 }
 
 /** Padded with zeros to whole words, which are finite; copied only where it must be. */
