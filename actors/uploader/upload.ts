@@ -1,11 +1,10 @@
-import { createActor } from 'xstate'
 import type { SampleRef } from '../../protocol/sample.ts'
 import { explain, isFailure } from '../../src/failure.ts'
 import { sampleKey } from '../../src/manifest/key.ts'
 import { probe } from '../../src/probe.ts'
 import { confirm } from '../../src/store/confirm.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { type UploadEvent, uploadMachine } from './machine.ts'
+import { afterEvent, beginUpload, type UploadEvent } from './machine.ts'
 import { withWhole } from './read.ts'
 
 /** A store that keeps half a body each time is broken; this often it may have been the line. */
@@ -30,22 +29,23 @@ async function send(
   body: Buffer | undefined,
   store: ObjectStore,
 ): Promise<Uploaded> {
-  const life = createActor(uploadMachine, { input: { puts } }).start()
   const key = sampleKey(sample.hash, sample.crc32)
   let reason = body ? '' : 'the file is not what its name says'
-  life.send({ type: body ? 'intact' : 'torn' })
+  let life = afterEvent(beginUpload(puts), body ? 'intact' : 'torn')
   let acknowledgement = {}
-  const put = async (): Promise<UploadEvent> => {
+  const put = async (): Promise<UploadEvent['type']> => {
     acknowledgement = await store.put(key, body ?? Buffer.alloc(0), { crc32: sample.crc32 })
     probe('uploader.put')
-    return { type: 'acknowledged' }
+    return 'acknowledged'
   }
-  const confirmed = async (): Promise<UploadEvent> => {
+  const confirmed = async (): Promise<UploadEvent['type']> => {
     const ours = { crc32: sample.crc32, size: sample.bytes, body: body ?? Buffer.alloc(0) }
     await confirm(store, key, acknowledgement, ours)
-    return { type: 'confirmed' }
+    return 'confirmed'
   }
-  const attempt = async (step: () => Promise<UploadEvent>): Promise<UploadEvent> => {
+  const attempt = async (
+    step: () => Promise<UploadEvent['type']>,
+  ): Promise<UploadEvent['type']> => {
     try {
       return await step()
     } catch (error) {
@@ -54,19 +54,18 @@ async function send(
     }
   }
   for (;;) {
-    const state = life.getSnapshot()
-    if (state.matches('putting')) life.send(await attempt(put))
-    else if (state.matches('confirming')) life.send(await attempt(confirmed))
-    else if (state.matches('stored')) return { kind: 'stored', key }
-    else return { kind: ended(state.value), reason }
+    if (life.matches('putting')) life = afterEvent(life, await attempt(put))
+    else if (life.matches('confirming')) life = afterEvent(life, await attempt(confirmed))
+    else if (life.matches('stored')) return { kind: 'stored', key }
+    else return { kind: ended(life.value), reason }
   }
 }
 
 /** What is no Failure is a bug. */
-function whatFollows(error: unknown): UploadEvent {
+function whatFollows(error: unknown): UploadEvent['type'] {
   if (!isFailure(error)) throw error
-  if (error.kind === 'unavailable') return { type: 'unavailable' }
-  return { type: error.kind === 'corrupt' ? 'differs' : 'refused' }
+  if (error.kind === 'unavailable') return 'unavailable'
+  return error.kind === 'corrupt' ? 'differs' : 'refused'
 }
 
 function ended(state: unknown): 'torn' | 'failed' | 'returned' {

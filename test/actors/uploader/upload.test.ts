@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { rm, truncate, writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import { createActor } from 'xstate'
-import { type UploadEvent, uploadMachine } from '../../../actors/uploader/machine.ts'
+import {
+  afterEvent,
+  beginUpload,
+  type UploadEvent,
+  uploadMachine,
+} from '../../../actors/uploader/machine.ts'
 import { upload } from '../../../actors/uploader/upload.ts'
 import { Failure } from '../../../src/failure.ts'
 import { parseSampleKey } from '../../../src/manifest/key.ts'
@@ -122,4 +127,19 @@ test('upload machine: torn, refused and unavailable are ends, from wherever', ()
   assert.equal(lifeAfter('intact', 'refused'), 'failed.')
   assert.equal(lifeAfter('intact', 'acknowledged', 'unavailable'), 'returned.')
   assert.equal(lifeAfter('intact', 'acknowledged', 'refused', 'confirmed'), 'failed.')
+})
+
+test('upload machine: states that are shared are those of an actor, event by event', () => {
+  const events = ['intact', 'acknowledged', 'differs', 'acknowledged', 'confirmed'] as const
+  for (let round = 0; round < 2; round++) {
+    const life = createActor(uploadMachine, { input: { puts: 2 } }).start()
+    let shared = beginUpload(2)
+    for (const type of events) {
+      life.send({ type })
+      shared = afterEvent(shared, type)
+      const { value, status, context } = life.getSnapshot()
+      assert.deepEqual([shared.value, shared.status, shared.context], [value, status, context])
+    }
+    assert.equal(shared, afterEvent(shared, 'torn'))
+  }
 })
