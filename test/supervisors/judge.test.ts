@@ -12,7 +12,7 @@ test('judge: there is nothing to tell until a batch is given out: the replay is 
   assert.deepEqual(types(readerStatus(), ledgerStatus()), ['replayed'])
 })
 
-test('judge: a run is finished with its outcome, and is whole only where nothing is missing', () => {
+test('judge: a run is finished with its outcome, whole only where nothing is missing', () => {
   for (const [more, incomplete] of [
     [{}, false],
     [{ failed: 1 }, true],

@@ -139,8 +139,8 @@ test('permits: whatever comes and goes, never more than the cap at once (seeded)
     if (dice < 0.55) asked.push(ask(permits, asker, kind, 50))
     else if (dice < 0.9) {
       const outcomes = ['answered', 'answered', 'throttled', 'lost'] as const
-      const any = asked[Math.floor(random() * asked.length)] ?? { permit: null }
-      giveBack(any, outcomes[Math.floor(random() * outcomes.length)])
+      const some = asked[Math.floor(random() * asked.length)] ?? { permit: null }
+      giveBack(some, outcomes[Math.floor(random() * outcomes.length)])
     } else if (dice < 0.92) permits.askerEnded(asker)
     else clock.advance(20)
     if (step % 10 === 0) await settled()

@@ -7,7 +7,7 @@ import { layOutJob } from '../../support/crash/job.ts'
 import { start } from '../../support/crash/process.ts'
 import { statusWhen } from '../../support/crash/socket.ts'
 
-test('run: credentials that expire in its middle are read again, and nothing is lost', async (t) => {
+test('run: credentials that expire in its middle are read again; nothing is lost', async (t) => {
   const server = await startDevS3({
     accessKeyId: 'K1',
     secretAccessKey: 'of-K1',
