@@ -3,6 +3,7 @@ import { benchFolder } from '../bench/bench-folder.ts'
 import { benchExtract, hundredMegabytes } from '../bench/extract.ts'
 import { benchReplay } from '../bench/replay.ts'
 import { type BenchReport, reportJson, reportText } from '../bench/report.ts'
+import { benchResume } from '../bench/resume.ts'
 import { benchStartup } from '../bench/startup.ts'
 import { benchUpload } from '../bench/upload.ts'
 import { exitCodes } from '../run-machine.ts'
@@ -39,6 +40,8 @@ const benches: Readonly<Record<string, Bench>> = {
     benchStartup(folder, { rows: size('rows', 902_087), repeats: size('repeats', 7) }, note),
   replay: (folder, size, { note }) =>
     benchReplay(folder, { entries: size('entries', 914_000), repeats: size('repeats', 7) }, note),
+  resume: (folder, size, { note }) =>
+    benchResume(folder, { entries: size('entries', 50_000), repeats: size('repeats', 3) }, note),
   upload: (folder, size, { note, tls }) => {
     return benchUpload(
       folder,

@@ -10,6 +10,7 @@ import { benchExtract } from '../../../supervisors/bench/extract.ts'
 import { inFreshProcess } from '../../../supervisors/bench/fresh.ts'
 import { benchReplay } from '../../../supervisors/bench/replay.ts'
 import type { BenchReport } from '../../../supervisors/bench/report.ts'
+import { benchResume } from '../../../supervisors/bench/resume.ts'
 import { benchStartup } from '../../../supervisors/bench/startup.ts'
 import { bench } from '../../../supervisors/commands/bench.ts'
 import { scratch } from '../../support/target-run.ts'
@@ -46,6 +47,20 @@ test('bench replay: every entry comes back, from a snapshot and segments', async
   assertMeasured(report, 2)
   assert.deepEqual(report.sizes, { entries: 777, segments: 50, repeats: 2 })
   assert.deepEqual(readdirSync(folder), [])
+})
+
+test('bench resume: each way finds every object; a store is made once for a folder', async (t) => {
+  const folder = await scratch(t)
+  const notes: string[] = []
+  for (let run = 0; run < 2; run++) {
+    const report = await benchResume(folder, { entries: 1200, repeats: 1 }, (text) => {
+      notes.push(text)
+    })
+    assertMeasured(report, 1)
+    assert.ok(report.sizes.objects > 1150 && report.sizes.objects <= 1200)
+  }
+  assert.equal(notes.filter((note) => /making a store/.test(note)).length, 1)
+  assert.deepEqual(readdirSync(folder), ['store-1200'])
 })
 
 test('bench extract: pipeline and onnxruntime alone compute the same samples', async (t) => {
@@ -92,7 +107,7 @@ test('bench: an unknown name and a size that is none are refused', async () => {
   const want = { name: 'Failure', kind: 'invalid' }
   await assert.rejects(bench('speed', { json: false }), {
     ...want,
-    message: 'no such benchmark. want=extract, replay, startup, upload, found=speed',
+    message: 'no such benchmark. want=extract, replay, resume, startup, upload, found=speed',
   })
   await assert.rejects(bench('toString', { json: false }), want)
   await assert.rejects(bench('replay', { json: false, entries: '1e6' }), {
