@@ -19,8 +19,12 @@ const readersMax = 8
 /** A file that was opened; its entries are not read yet. */
 export interface OpenedObject {
   readonly header: Header
-  /** Hands over every batch, checked. False where the file went away meanwhile. */
-  read(take: (rows: EntryRows) => void): Promise<boolean>
+  /**
+   * Hands over every batch, checked. False where the file went away meanwhile.
+   *
+   * @param atOnce  requests; with one, a thread that others wait for has a turn after each batch
+   */
+  read(take: (rows: EntryRows) => void, atOnce?: number): Promise<boolean>
 }
 
 /**
@@ -47,7 +51,8 @@ export async function openObject(
     whole ? Promise.resolve(bytes.subarray(range.start, range.end)) : store.get(object.key, range)
   return {
     header: opening.header,
-    read: (take) => readBatches(opening, { key: object.key, slice, take }),
+    read: (take, atOnce = readersMax) =>
+      readBatches(opening, { key: object.key, slice, take, atOnce }),
   }
 }
 
@@ -57,27 +62,28 @@ async function readBatches(
     readonly key: string
     readonly slice: (range: Opening['ranges'][number]) => Promise<Uint8Array | undefined>
     readonly take: (rows: EntryRows) => void
+    readonly atOnce: number
   },
 ): Promise<boolean> {
   let complete = true
-  await inParallel(opening.ranges, async (range, number) => {
+  const readOne = async (range: Opening['ranges'][number], number: number) => {
     const bytes = complete ? await from.slice(range) : undefined
     if (bytes) from.take(decodeBatch(opening, { key: from.key, number, bytes }))
     else complete = false
-  })
+  }
+  await inParallel(opening.ranges, readOne, from.atOnce)
   return complete
 }
 
-/**
- * Runs the work for all items, at most `readersMax` at once; rejects with the first that failed.
- */
+/** Runs the work for all items, so many at once; rejects with the first that failed. */
 export async function inParallel<T>(
   items: readonly T[],
   work: (item: T, index: number) => Promise<void>,
+  atOnce = readersMax,
 ): Promise<void> {
   const queue = items.entries()
   const runner = async () => {
     for (const [index, item] of queue) await work(item, index)
   }
-  await Promise.all(Array.from({ length: Math.min(readersMax, items.length) }, runner))
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, runner))
 }

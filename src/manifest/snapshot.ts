@@ -73,7 +73,7 @@ async function prove(
   try {
     const found = await store.head(key)
     const opened = found && (await openObject(store, found))
-    if (await opened?.read(() => signal?.throwIfAborted())) return
+    if (await opened?.read(() => signal?.throwIfAborted(), 1)) return
   } catch (error) {
     if (!isFailure(error, 'corrupt')) throw error
     cause = error
