@@ -36,6 +36,7 @@ const answer = {
   commitMs: spreadOf(commitMs).median,
   compactionSeconds: (performance.now() - before) / 1000,
   pauseMs,
+  entries: manifest.table.size,
   snapshotBytes: (await store.head(snapshot ?? ''))?.size,
   // On every system in kibibytes, says libuv.
   peakBytes: process.resourceUsage().maxRSS * 1024,

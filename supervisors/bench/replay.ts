@@ -29,6 +29,7 @@ const commitOnce = z.strictObject({
   commitMs: z.number(),
   compactionSeconds: z.number(),
   pauseMs: z.number(),
+  entries: z.number(),
   snapshotBytes: z.number(),
   peakBytes: z.number(),
 })
@@ -157,7 +158,8 @@ function figuresOf({ replays, toFolder, toS3 }: Found, entries: number): Figure[
       ...figure(
         'snapshot',
         'MB',
-        commit((one) => one.snapshotBytes / 1e6),
+        // The commits have added some entries.
+        commit((one) => (one.snapshotBytes / one.entries) * (entries / 1e6)),
       ),
       ...(snapshot && { target: snapshot }),
     },
