@@ -24,8 +24,8 @@ export async function withRetries(store: ObjectStore, prepared: Prepared): Promi
   return { ...prepared, retry: await listRetries(store, prepared.config.work) }
 }
 
-/** What deaths said of the batches is forgotten. */
-async function listRetries(store: ObjectStore, work: string): Promise<Prepared['retry']> {
+/** Hash → the attempt that ended so; what deaths said of the batches is forgotten. */
+export async function listRetries(store: ObjectStore, work: string): Promise<Prepared['retry']> {
   const kept = deathBefore() === null ? undefined : read(work)
   if (kept) return kept
   const writer = newWriterId(systemClock, Math.random)
