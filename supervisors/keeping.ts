@@ -71,7 +71,7 @@ function addExplain(program: Command, finished: Finished): void {
 function addGc(program: Command, finished: Finished): void {
   interface Arguments extends StoreArguments {
     readonly dryRun?: true
-    readonly olderThan: number
+    readonly olderThan?: number
     readonly parallel: number
   }
   ofStore(
@@ -80,12 +80,12 @@ function addGc(program: Command, finished: Finished): void {
       .description('remove what is of no use to a run; refused while a supervisor holds it'),
   )
     .option('--dry-run', 'tell what would be removed, and remove nothing')
-    .option('--older-than <age>', 'such as 24h or 7d; never below a day', hours, hours('24h'))
+    .option('--older-than <age>', 'such as 7d; never below a day, which is the default', hours)
     .option(...parallel)
     .option(...json)
     .action(async (store: string, options: Arguments) => {
       const { gc } = await import('./commands/gc.ts')
-      const { dryRun = false, json = false, olderThan: olderThanMs } = options
+      const { dryRun = false, json = false, olderThan: olderThanMs = hours('24h') } = options
       finished(await gc(store, { ...options, dryRun, json, olderThanMs }))
     })
 }

@@ -21,7 +21,7 @@ function died(t: TestContext, how: string): void {
   })
 }
 
-test('retries: all that is quarantined and may be tried again, and no batch is suspect', async (t) => {
+test('retries: all that is quarantined and may be tried again; no batch is suspect', async (t) => {
   const work = await scratch(t)
   const store = new MemoryStore()
   const stored = { ...line(hashOf(4)), status: 'stored', length: 9, crc32: 1 } as const
