@@ -55,6 +55,7 @@ export async function benchResume(
       'their manifest. Each repeat is a new process a way, one after the other: the manifest',
       'replayed; every object listed, 1,000 a request; every object asked for, 100 at once. The',
       'lines below them are the same, stretched in proportion to the objects of the whole job.',
+      'That is too much for the replay: a bigger job has no more segments beside its snapshot.',
     ],
     figures: [
       ...ways.map((way) => figureOf(names[way], found[way], 1)),
