@@ -16,7 +16,7 @@ const died = (death: Partial<Death>) => {
 test('spool lost: an actor that dies of a spool that has gone ends the run', async (t) => {
   const work = await scratch(t)
   const lost = spoolLost(died({ failure }), work)
-  assert.equal(lost?.kind, 'invalid')
+  assert.equal(lost?.kind, 'unavailable')
   assert.match(lost?.message ?? '', /has gone/)
   assert.match(lost?.remedy ?? '', /mounted/)
 })

@@ -45,7 +45,11 @@ test('import: killed in the middle and again, it ends as if never disturbed', as
   ] as const) {
     const killed = await start(t, ['import', files, config], { dir, crash }).ended()
     if (crash.end === 'all') assert.equal(killed.signal, 'SIGKILL', killed.stderr)
-    else assert.equal(killed.code, 1, killed.stderr)
+    else {
+      assert.equal(killed.code, 1, killed.stderr)
+      assert.match(killed.stdout, /, 3 left alone. All stay where they are.\n/)
+      assert.match(killed.stdout, /hs_1.safetensors: no hidden states and token ids inside \(/)
+    }
   }
   const { code, stdout, stderr } = await draftsmith(['import', files, config, '--json'], { dir })
   assert.equal(code, 1, stderr)

@@ -1,0 +1,65 @@
+import { join } from 'node:path'
+import type { ledgerContract } from '../../protocol/ledger.ts'
+import type { Peer } from '../../protocol/peer.ts'
+import { systemClock } from '../../src/clock.ts'
+import { RowIndex } from '../../src/dataset/row-index.ts'
+import { openDataset } from '../../src/dataset/shards.ts'
+import type { Log } from '../../src/log.ts'
+import { Keeper } from '../../src/spool/keep.ts'
+import { openSpool } from '../../src/spool/spool.ts'
+import { findFiles } from './find.ts'
+import { Importer } from './import.ts'
+import type { ImporterInput } from './index.ts'
+import { LeftAlone } from './left-alone.ts'
+import { Take } from './take.ts'
+
+export interface OpenParts {
+  readonly ledger: Peer<typeof ledgerContract>
+  readonly log: Log
+  /** From its abort on nothing waits for room on the disk any more. */
+  readonly signal: AbortSignal
+  /** Told while the dataset's rows are hashed, which may take a minute. */
+  readonly onHashed: (rows: number) => void
+}
+
+/** Finds the files, and opens dataset and spool; looks into neither. */
+export async function openImporter(input: ImporterInput, parts: OpenParts): Promise<Importer> {
+  const { ledger, log } = parts
+  const clock = systemClock
+  const rows = openRows(input, parts)
+  const keeper = new Keeper({
+    spool: await openSpool(join(input.work, 'spool')),
+    keepFree: input.keepFree,
+    clock,
+    signal: parts.signal,
+    onWait: (why) => {
+      if (why === null) log.info('samples wait no more for room on the disk')
+      else log.warn({ why }, 'samples wait for room on the disk')
+    },
+  })
+  return new Importer({
+    files: await findFiles(input.dir),
+    take: new Take({ ...input, rows, keeper }),
+    leftAlone: new LeftAlone(input.leftAlone, log),
+    clock,
+    log,
+    maxBytes: input.maxBytes,
+    known: () => ledger.again((ask) => ask.known()),
+    room: (bytes) => ledger.again((ask) => ask.room({ bytes })),
+    spooled: (samples) => ledger.again((ask) => ask.spooled(samples)),
+    settled: () => ledger.again((ask) => ask.settled()),
+  })
+}
+
+function openRows(input: ImporterInput, { onHashed }: Pick<OpenParts, 'onHashed'>): RowIndex {
+  const { path, split, columns } = input.dataset
+  const dataset = openDataset(path, { split: split ?? null, columns })
+  return new RowIndex({
+    dataset,
+    lengths: dataset.lengths(),
+    rows: Math.min(dataset.rows, input.limit ?? dataset.rows),
+    limits: { vocab: input.vocab, maxTokens: input.maxTokens },
+    clock: systemClock,
+    onProgress: onHashed,
+  })
+}
