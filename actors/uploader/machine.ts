@@ -57,8 +57,9 @@ export function beginUpload(puts: number): UploadLife {
 }
 
 /**
- * The state after an event. Without timers or effects the machine has but a few, each computed once:
- * an actor of xstate's own for each upload took a tenth of the upload's processor time (measured).
+ * The state after an event. Without timers or effects the machine has but a few, each computed
+ * once: an actor of xstate's own for each upload took a tenth of the upload's processor time
+ * (measured).
  */
 export function afterEvent(life: UploadLife, type: UploadEvent['type']): UploadLife {
   const known = after.get(life) ?? new Map<UploadEvent['type'], UploadLife>()

@@ -11,8 +11,8 @@ const keptMax = 128
 const stepBytes = 256 << 10
 
 /**
- * Of this thread's uploads. A file of 1.1 MB read so takes 0.6 ms of processor time; with `readFile`,
- * into new memory, 0.9 ms and more work for the collector (measured).
+ * Of this thread's uploads. A file of 1.1 MB read so takes 0.6 ms of processor time; with
+ * `readFile`, into new memory, 0.9 ms and more work for the collector (measured).
  */
 const spare: Buffer[] = []
 

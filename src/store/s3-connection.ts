@@ -1,7 +1,7 @@
 /**
  * One SDK client, set as measured, with the lean way to put beside it; and the attempt: one request
- * under a deadline, its error understood. The SDK never retries here (its budget of retries runs dry
- * when all requests fail at once): `retrying` does. The cure for expired credentials alone is
+ * under a deadline, its error understood. The SDK never retries here (its budget of retries runs
+ * dry when all requests fail at once): `retrying` does. The cure for expired credentials alone is
  * inside: no wrapper knows of it.
  */
 import { Agent as HttpAgent } from 'node:http'

@@ -3,8 +3,9 @@ import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/cl
 import { jobOf, region } from './upload-job.ts'
 
 /**
- * Before and after a side of `bench upload`, in a process that trusts the server: `make` waits until
- * the server is up and makes the bucket; `count` counts what the side has stored, and its bytes.
+ * Before and after a side of `bench upload`, in a process that trusts the server: `make` waits
+ * until the server is up and makes the bucket; `count` counts what the side has stored, and its
+ * bytes.
  */
 
 const waitMs = 100

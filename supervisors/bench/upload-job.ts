@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 
-/** What each side of `bench upload` is told, as the one argument of its process; what it answers. */
+/** What each side of `bench upload` is told, as an argument of its process; what it answers. */
 
 const job = z.strictObject({
   /** Of the server; keys are in the environment, as for any client of S3. */

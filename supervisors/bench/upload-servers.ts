@@ -8,7 +8,7 @@ import { selfMadeCertificate } from '../../src/dev-s3/certificate.ts'
 import { type Running, startProcess } from './fresh.ts'
 import { onPath } from './on-path.ts'
 
-/** The servers that `bench upload` uploads to: each measurement has a new one, empty, of its own. */
+/** The servers that `bench upload` uploads to: each measurement has a new one, and empty. */
 
 export type ServerName = 'minio' | 'embedded' | 'sink'
 

@@ -9,8 +9,8 @@ import { Shelf } from '../../src/dev-s3/shelf.ts'
 import { send } from '../../src/dev-s3/trouble.ts'
 
 /**
- * A server that throws samples away and says that it has stored them: what a client reaches where no
- * store holds it up. It keeps the manifest, which is read back, and looks at no signature. The
+ * A server that throws samples away and says that it has stored them: what a client reaches where
+ * no store holds it up. It keeps the manifest, which is read back, and looks at no signature. The
  * arguments are the bucket, then a certificate and its key, where it is to speak TLS. It is killed
  * when it has served.
  */

@@ -24,7 +24,7 @@ export interface UploadSizes {
 }
 
 const parallel = 100
-/** Where no store holds them up, only those two are of interest: how much of the ceiling is ours. */
+/** Where no store holds them up, two are of interest: how much of the ceiling is ours. */
 const onSink = new Set([ours, bareWithChecksum])
 
 export async function benchUpload(
@@ -165,12 +165,12 @@ function method(
   const named = { minio: 'MinIO', embedded: 'the embedded server', sink: 'the sink' }[server]
   return [
     `Each measurement: a new process against ${named}, new and empty, on this machine, through`,
-    `${tls ? 'TLS' : 'plain HTTP'}; the sides by turns. Files and server lie in memory where there is a file system`,
-    'in memory. Draftsmith: ledger and uploaders as threads, from the moment at which the files are',
-    'told to be spooled until each was leased, read, checked, put under a permit, confirmed by the',
-    "store's checksum, named by a manifest segment in the store, and removed from the spool. SDK,",
-    'boto3, bare sockets: from the first file to the last answer, modules loaded before; boto3 sends',
-    'no checksum. rclone and s5cmd: from their start to their end. The sink throws bodies away.',
+    `${tls ? 'TLS' : 'plain HTTP'}; the sides by turns. Files and server lie in memory, on Linux.`,
+    'Draftsmith: ledger and uploaders as threads, from the moment at which the files are told to',
+    'be spooled until each was leased, read, checked, put under a permit, confirmed by the checksum',
+    'that the store tells, named by a manifest segment in the store, and removed from the spool.',
+    'SDK, boto3, bare sockets: from the first file to the last answer, modules loaded before;',
+    'boto3 sends no checksum. rclone, s5cmd: from start to end. The sink throws bodies away.',
     'Quotients are taken of the two sides of each repeat.',
     ...(missing.length === 0 ? [] : [`Not installed: ${missing.join(', ')}.`]),
   ]

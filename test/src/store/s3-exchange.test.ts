@@ -153,7 +153,7 @@ test('s3 exchange: a kept-alive connection that closed meanwhile fails by its co
   assert.equal((await put(text('body'))).status, 200)
 })
 
-test('s3 exchange: an answer cut in its middle is none; one that is no HTTP has a code', async (t) => {
+test('s3 exchange: an answer cut in its middle is none; no HTTP has a code', async (t) => {
   const short = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'
   const cut = await against(t, (socket) => socket.once('data', () => socket.end(short)))
   await assert.rejects(cut.put(text('x')), { code: 'ECONNRESET' })

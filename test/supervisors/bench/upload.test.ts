@@ -1,4 +1,4 @@
-/** The benchmark of uploads at a tiny size: each side stores all; how long it takes is not looked at. */
+/** The benchmark of uploads at a tiny size: each side stores all; the time is not looked at. */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { benchUpload } from '../../../supervisors/bench/upload.ts'
 import { scratch } from '../../support/target-run.ts'
 
 for (const tls of [false, true]) {
-  test(`bench upload: each side that is there stores each file ${tls ? 'through TLS' : ''}`, async (t) => {
+  test(`bench upload: each side stores each file, ${tls ? 'through TLS' : 'plain'}`, async (t) => {
     const folder = await scratch(t)
     const notes: string[] = []
     const sizes = { files: 12, repeats: 1, tls }
