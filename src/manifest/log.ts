@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib'
 import { type Clock, type Random, systemClock } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import { probe } from '../probe.ts'
+import { abortUploads } from '../store/open-upload.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { Block } from './block.ts'
 import {
@@ -17,10 +18,9 @@ import {
 } from './compact.ts'
 import type { ManifestEntry } from './entry.ts'
 import type { Heads } from './heads.ts'
-import { segmentKey } from './names.ts'
+import { segmentKey, snapshotsPrefix } from './names.ts'
 import { type Replayed, replay } from './replay.ts'
 import { encodeManifest, isWhole } from './segment.ts'
-import { abortUnfinished } from './snapshot.ts'
 import { EntryTable } from './table.ts'
 
 /** The manifest, open for one start: read by `replay`, written under this start's name alone. */
@@ -95,7 +95,10 @@ export function openManifest(store: ObjectStore, options: ManifestOptions): Mani
       compactions(() => compact(store, { state, refresh }, { ...how, clock, random })),
     needless: ({ graceMs }) =>
       compactions(() => findNeedless({ state, refresh }, { graceMs, clock })),
-    abortUnfinished: () => compactions(() => abortUnfinished(store)),
+    abortUnfinished: () =>
+      compactions(async () => {
+        await abortUploads(store, snapshotsPrefix)
+      }),
   }
 }
 

@@ -10,7 +10,7 @@ import type { ObjectStore } from '../store/store.ts'
 import type { EntryRows } from './entry.ts'
 import { formatVersion, headerText } from './header.ts'
 import type { Heads } from './heads.ts'
-import { snapshotKey, snapshotsPrefix } from './names.ts'
+import { snapshotKey } from './names.ts'
 import { openObject } from './read.ts'
 import { encodeBatch, encodeOpening, endMark } from './segment.ts'
 
@@ -83,12 +83,4 @@ async function prove(
     cause,
     remedy: 'Nothing is lost: the segments stay. Look at the store if it happens again.',
   })
-}
-
-/**
- * Aborts what an earlier start left half sent. For the holder of the run's lock alone: another's
- * snapshot that is under way fails by it, and is put off.
- */
-export async function abortUnfinished(store: ObjectStore): Promise<void> {
-  for (const upload of await store.openMultiparts(snapshotsPrefix)) await upload.abort()
 }
