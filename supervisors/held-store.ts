@@ -54,14 +54,15 @@ export function takeLock(
   })
 }
 
-/** Throws once the run is another's. */
+/** Throws once the run is another's, or may be without our having been told. */
 export type StillHeld = () => void
 
 /**
  * Works on a store while no supervisor does.
  *
  * @param work  calls what it is given before each thing that cannot be undone
- * @throws      Failure `superseded`: another supervisor holds the run, or has taken it over
+ * @throws      Failure `superseded`: another supervisor holds the run, or has taken it over;
+ *              `unavailable`: the lock was not renewed in time to be sure that none has
  */
 export async function whileHeld<T>(
   store: ObjectStore,
@@ -80,16 +81,15 @@ export async function whileHeld<T>(
   })
   try {
     return await work(() => {
-      if (!isLost) return
-      throw new Failure(
-        'superseded',
-        `another supervisor has taken the run over. command=${actor}`,
-        {
-          remedy: 'Let it end, then call this again.',
-        },
-      )
+      if (isLost) throw takenOver(actor)
+      lock.requireFresh()
     })
   } finally {
     await beat.release()
   }
 }
+
+const takenOver = (actor: string): Failure =>
+  new Failure('superseded', `another supervisor has taken the run over. command=${actor}`, {
+    remedy: 'Let it end, then call this again.',
+  })

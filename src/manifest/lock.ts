@@ -22,6 +22,8 @@ export interface LockOptions {
   readonly ttlMs?: number
   /** How often `renew` is called, and how often a waiting start looks. */
   readonly beatMs?: number
+  /** Milliseconds that a clock set back does not change. Default: the machine's. */
+  readonly monotonic?: () => number
   /** Whether a process of this machine is there. */
   readonly isAlive: (holder: ProcessMark) => boolean
   /** Whether the store honours conditions, as a probe of it has shown. */
@@ -50,6 +52,13 @@ export interface ManifestLock {
    * @throws Failure `superseded`: another took the run over
    */
   renew(): Promise<void>
+  /**
+   * Call it before what cannot be undone: a holder that was suspended, or that the store did not
+   * answer, may have been given up without knowing.
+   *
+   * @throws Failure `unavailable`: the last beat is too old to be sure, or a beat found no lock
+   */
+  requireFresh(): void
   /** Removes the lock where it is still ours. */
   release(): Promise<void>
 }
@@ -72,6 +81,12 @@ export async function acquireLock(
   return lock
 }
 
+/** A moment by two clocks: one is set by hand, the other stands still while the machine sleeps. */
+interface Moment {
+  readonly wall: number
+  readonly monotonic: number
+}
+
 interface Sight {
   readonly holder: Holder
   readonly etag: string | undefined
@@ -84,6 +99,9 @@ class Lock implements ManifestLock {
   readonly #store: ObjectStore
   readonly #identity: LockIdentity
   readonly #options: LockOptions
+  readonly #monotonic: () => number
+  #beaten: Moment | undefined
+  #wasGone = false
 
   constructor(store: ObjectStore, identity: LockIdentity, options: LockOptions) {
     this.#store = store
@@ -91,6 +109,7 @@ class Lock implements ManifestLock {
     this.#options = options
     this.#ttlMs = options.ttlMs ?? 35_000
     this.beatMs = options.beatMs ?? 10_000
+    this.#monotonic = options.monotonic ?? (() => performance.now())
   }
 
   async acquire(): Promise<void> {
@@ -106,8 +125,28 @@ class Lock implements ManifestLock {
     for (;;) {
       const sight = await this.#look()
       if (sight && !this.#isOurs(sight)) throw superseded(sight.holder)
+      // Another may have taken it, done its work and removed it, all since our last beat.
+      if (!sight) this.#wasGone = true
       if (await this.#take(sight)) return
     }
+  }
+
+  requireFresh(): void {
+    if (this.#wasGone) {
+      throw new Failure('unavailable', `the lock of the run was removed. key=${lockKey}`, {
+        remedy: 'Call this again when no supervisor holds the run.',
+      })
+    }
+    const { wall, monotonic } = this.#moment()
+    const { wall: wallBefore, monotonic: before } = this.#beaten ?? { wall: 0, monotonic: 0 }
+    const silentMs = Math.max(wall - wallBefore, monotonic - before)
+    // One beat less: what is begun now must have ended when another may begin.
+    const freshMs = this.#ttlMs - this.beatMs
+    if (silentMs <= freshMs) return
+    const facts = `want=${freshMs} ms at most, found=${silentMs} ms`
+    throw new Failure('unavailable', `the lock of the run was not renewed in time. ${facts}`, {
+      remedy: 'Call this again: the process was suspended, or the store did not answer.',
+    })
   }
 
   async release(): Promise<void> {
@@ -156,7 +195,15 @@ class Lock implements ManifestLock {
 
   /** Writes our beat in place of what was seen. False where another wrote since. */
   async #take(sight: Sight | undefined): Promise<boolean> {
-    const bytes = encodeHolder({ ...this.#identity, at: this.#options.clock.now() })
+    // Before the put: others count from what it says, however late it is written.
+    const moment = this.#moment()
+    const taken = await this.#write(sight, moment.wall)
+    if (taken) this.#beaten = moment
+    return taken
+  }
+
+  async #write(sight: Sight | undefined, at: number): Promise<boolean> {
+    const bytes = encodeHolder({ ...this.#identity, at })
     if (!this.#options.conditional || (sight && sight.etag === undefined)) {
       await this.#store.put(lockKey, bytes)
       return true
@@ -179,6 +226,10 @@ class Lock implements ManifestLock {
     const bytes = info && (await this.#store.get(lockKey))
     if (!info || !bytes) return undefined
     return { holder: parseHolder(bytes), etag: info.etag, lastModified: info.lastModified }
+  }
+
+  #moment(): Moment {
+    return { wall: this.#options.clock.now(), monotonic: this.#monotonic() }
   }
 
   #isOurs(sight: Sight): boolean {

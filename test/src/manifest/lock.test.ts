@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { SimulatedClock } from '../../../src/clock.ts'
+import { Failure } from '../../../src/failure.ts'
 import { isAlive, type LockIdentity, lockKey, thisHolder } from '../../../src/manifest/holder.ts'
 import { acquireLock, type LockOptions, type LockWait } from '../../../src/manifest/lock.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
@@ -210,4 +211,57 @@ test('lock: this process is alive, and a start like no other', () => {
   assert.notEqual(a.nonce, b.nonce)
   assert.equal(isAlive(a), true)
   assert.equal(isAlive({ pid: 2 ** 22 + 1 }), false)
+})
+
+test('lock: a holder that may have been given up says so, by whichever clock went on', async () => {
+  const { clock, acquire } = rig()
+  let monotonic = 0
+  const lock = await acquire(start(), { monotonic: () => monotonic })
+  const stale = { kind: 'unavailable', message: /not renewed in time.*found=25001 ms/ }
+  // A machine that slept: only the wall's clock tells.
+  clock.advance(25_000)
+  lock.requireFresh()
+  clock.advance(1)
+  assert.throws(() => lock.requireFresh(), stale)
+  await lock.renew()
+  lock.requireFresh()
+  // The wall's clock was set back, or stands.
+  monotonic += 25_001
+  assert.throws(() => lock.requireFresh(), stale)
+  await lock.renew()
+  lock.requireFresh()
+})
+
+test('lock: a beat counts from when it was begun, and one that failed counts for nothing', async () => {
+  let answer = async (): Promise<void> => undefined
+  class Late extends MemoryStore {
+    override async putIfMatch(...args: Parameters<MemoryStore['putIfMatch']>) {
+      await answer()
+      return await super.putIfMatch(...args)
+    }
+  }
+  const { clock, acquire } = rig([], new Late())
+  const lock = await acquire(start())
+  clock.advance(10_000)
+  answer = async () => clock.advance(20_000)
+  await lock.renew()
+  lock.requireFresh()
+  clock.advance(6_000)
+  assert.throws(() => lock.requireFresh(), { kind: 'unavailable' })
+  answer = async () => {
+    throw new Failure('unavailable', 'the store is away')
+  }
+  await assert.rejects(lock.renew(), { kind: 'unavailable' })
+  assert.throws(() => lock.requireFresh(), { kind: 'unavailable' })
+})
+
+test('lock: who held it while we were suspended may be gone again: nothing is sure then', async () => {
+  const { clock, store, acquire } = rig()
+  const ours = await acquire(start())
+  clock.advance(36_000)
+  const theirs = await acquire(start({ host: 'there' }))
+  await theirs.release()
+  await ours.renew()
+  assert.ok(await store.get(lockKey))
+  assert.throws(() => ours.requireFresh(), { kind: 'unavailable', message: /was removed/ })
 })
