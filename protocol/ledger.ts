@@ -56,6 +56,11 @@ export const ledgerContract = {
    * other.
    */
   known: request<void, Uint8Array<ArrayBuffer>>({ withinMs: 120_000 }),
+  /**
+   * Of which there is a file: stored, spooled, or in the spool because the store would not take it.
+   * What is quarantined has none, and one that is brought is stored. As `known` gives them.
+   */
+  present: request<void, Uint8Array<ArrayBuffer>>({ withinMs: 120_000 }),
   /** Settles when the spool has room, or answers false after some seconds. */
   room: request<{ readonly bytes: number }, boolean>(),
   /** Idempotent by hash: a second telling changes nothing. */

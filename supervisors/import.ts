@@ -59,7 +59,7 @@ export const importing = (dir: string): Job => ({
     if (outcome || batches.leased > 0) events.push({ type: 'replayed' })
     if (!outcome) return events
     const leftAlone = Object.values(skipped).reduce((sum, files) => sum + files, 0)
-    const incomplete = outcome.quarantined + outcome.failed + leftAlone > 0
+    const incomplete = outcome.failed + leftAlone > 0
     return [...events, { type: 'finished', incomplete }]
   },
 })

@@ -5,6 +5,7 @@ import { type Clock, sleep } from '../../src/clock.ts'
 import { Owners } from '../../src/dataset/owners.ts'
 import type { Log } from '../../src/log.ts'
 import { isLeft } from '../../src/sample/earlier.ts'
+import { FilesOfRows } from './files-of-rows.ts'
 import type { LeftAlone } from './left-alone.ts'
 import type { Proved, Take } from './take.ts'
 
@@ -23,7 +24,8 @@ export interface ImporterParts {
   readonly log: Log
   /** Bytes that the spool may hold. */
   readonly maxBytes: number
-  readonly known: () => Promise<Uint8Array>
+  /** 16 bytes for each row of which there is a file: stored, or on its way. */
+  readonly present: () => Promise<Uint8Array>
   /** Settles when there is room for so many bytes, or answers false after a while. */
   readonly room: (bytes: number) => Promise<boolean>
   readonly spooled: (samples: readonly SampleRef[]) => Promise<void>
@@ -37,9 +39,9 @@ export interface ImporterParts {
 export class Importer {
   readonly #parts: ImporterParts
   #state: 'importing' | 'paused' | 'draining' | 'finished' = 'importing'
-  #known = new Owners()
-  /** Rows that files proved. */
-  readonly #proved = new Owners()
+  #present = new Owners()
+  /** Those that were taken, or whose row was there. */
+  #counted = new FilesOfRows()
   #examined = 0
   #there = 0
   #imported = 0
@@ -58,16 +60,16 @@ export class Importer {
 
   /** Settles when every file has come to its end, or when told to drain. */
   async run(): Promise<void> {
-    const { known, leftAlone, log } = this.#parts
+    const { leftAlone, log, present } = this.#parts
     let lost = Number.POSITIVE_INFINITY
     while (lost > 0) {
       leftAlone.begin()
-      this.#known = Owners.of(await known())
+      this.#present = Owners.of(await present())
       const taken = await this.#takeAll()
       const settled = await this.#settle()
       if (settled === undefined) return
       // A spooled file that was torn must be taken once more.
-      const kept = Owners.of(await known())
+      const kept = Owners.of(await present())
       lost = taken.filter((hash) => !kept.has(hash)).length
       if (lost > 0) log.warn({ samples: lost }, 'some files must be taken again')
       else this.#finish(settled)
@@ -112,10 +114,11 @@ export class Importer {
     this.#there = 0
     this.#imported = 0
     this.#tokens = 0
+    this.#counted = new FilesOfRows()
     for (let at = 0; at < files.length; at += lookAhead) {
       const proved = await this.#look(files.slice(at, at + lookAhead))
       for (const group of this.#groups(proved)) {
-        if (!(await this.#mayGoOn(bytesOf(group)))) return taken
+        if (!(await this.#hasRoom(bytesOf(group)))) return taken
         taken.push(...(await this.#spool(this.#lacking(group))))
       }
     }
@@ -132,7 +135,6 @@ export class Importer {
         continue
       }
       this.#tokens += look.ids.length
-      this.#proved.claim(look.hash, 0)
       proved.push(look)
     }
     this.#examined += paths.length
@@ -142,7 +144,11 @@ export class Importer {
 
   /** Without those that are there already. */
   #lacking(proved: readonly Proved[]): Proved[] {
-    const lacking = proved.filter(({ hash }) => !this.#known.has(hash))
+    const lacking = proved.filter(({ hash }) => {
+      const isThere = this.#present.has(hash)
+      if (isThere) this.#counted.add(hash)
+      return !isThere
+    })
     this.#there += proved.length - lacking.length
     this.#inHand -= proved.length - lacking.length
     return lacking
@@ -166,13 +172,16 @@ export class Importer {
     if (group.length > 0) yield group
   }
 
+  /** Waits while it is paused. False when told to drain. */
+  async #mayGoOn(): Promise<boolean> {
+    while (this.#state === 'paused') await sleep(pausedMs, this.#parts.clock)
+    return this.#state !== 'draining'
+  }
+
   /** False when told to drain. */
-  async #mayGoOn(bytes: number): Promise<boolean> {
-    for (;;) {
-      if (this.#state === 'draining') return false
-      if (this.#state === 'paused') await sleep(pausedMs, this.#parts.clock)
-      else if (await this.#parts.room(bytes)) return true
-    }
+  async #hasRoom(bytes: number): Promise<boolean> {
+    while (await this.#mayGoOn()) if (await this.#parts.room(bytes)) return true
+    return false
   }
 
   /** @returns  the hashes of those that lie in the spool now */
@@ -189,7 +198,10 @@ export class Importer {
     this.#imported += samples.length
     this.#inHand -= group.length
     const hashes = samples.map(({ hash }) => Buffer.from(hash, 'hex'))
-    for (const hash of hashes) this.#known.claim(hash, 0)
+    for (const hash of hashes) {
+      this.#present.claim(hash, 0)
+      this.#counted.add(hash)
+    }
     return hashes
   }
 
@@ -202,12 +214,12 @@ export class Importer {
     return undefined
   }
 
+  /** In files: none is of a quarantined row, for what could be taken of such a row was stored. */
   #finish(settled: Settled): void {
-    const ours = (hashes: readonly string[]) =>
-      hashes.filter((hash) => this.#proved.has(Buffer.from(hash, 'hex'))).length
-    const [quarantined, failed] = [ours(settled.quarantined), ours(settled.failed)]
-    const committed = this.#imported + this.#there - quarantined - failed
-    this.#outcome = { committed, quarantined, failed }
+    const failed = settled.failed
+      .map((hash) => this.#counted.of(Buffer.from(hash, 'hex')))
+      .reduce((sum, files) => sum + files, 0)
+    this.#outcome = { committed: this.#imported + this.#there - failed, quarantined: 0, failed }
     this.#state = 'finished'
   }
 }

@@ -44,7 +44,7 @@ export async function openImporter(input: ImporterInput, parts: OpenParts): Prom
     clock,
     log,
     maxBytes: input.maxBytes,
-    known: () => ledger.again((ask) => ask.known()),
+    present: () => ledger.again((ask) => ask.present()),
     room: (bytes) => ledger.again((ask) => ask.room({ bytes })),
     spooled: (samples) => ledger.again((ask) => ask.spooled(samples)),
     settled: () => ledger.again((ask) => ask.settled()),

@@ -1,6 +1,6 @@
 import type { QuarantinedSample, SampleHash, SampleRef } from '../../protocol/sample.ts'
 import { nextTry } from '../../src/manifest/attempt.ts'
-import { lost, type ManifestEntry, quarantined, rowHash } from '../../src/manifest/entry.ts'
+import { lost, type ManifestEntry, quarantined, rowHash, stored } from '../../src/manifest/entry.ts'
 import { sampleKey } from '../../src/manifest/key.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
 
@@ -17,17 +17,39 @@ export function isEnded(entry: ManifestEntry | undefined, retry: Retry): boolean
 
 /** The hashes of all that has ended: 16 bytes each, one after the other. */
 export function endedHashes(table: EntryTable, retry: Retry): Uint8Array<ArrayBuffer> {
+  if (table.lost === 0 && retry.size === 0) return table.hashes()
+  return hashesWhere(table, (row) => {
+    const status = table.statusAt(row)
+    if (status === lost) return false
+    return status !== quarantined || isEnded(table.entryAt(row), retry)
+  })
+}
+
+/** The hashes of all that is stored, as above. */
+export function storedHashes(table: EntryTable): Uint8Array<ArrayBuffer> {
+  if (table.stored === table.size) return table.hashes()
+  return hashesWhere(table, (row) => table.statusAt(row) === stored)
+}
+
+function hashesWhere(table: EntryTable, isWanted: (row: number) => boolean) {
   const all = table.hashes()
-  if (table.lost === 0 && retry.size === 0) return all
   let end = 0
   for (let row = 0; row < table.size; row++) {
-    const status = table.statusAt(row)
-    if (status === lost) continue
-    if (status === quarantined && !isEnded(table.entryAt(row), retry)) continue
+    if (!isWanted(row)) continue
     all.copyWithin(end, row * 16, row * 16 + 16)
     end += 16
   }
   return all.slice(0, end)
+}
+
+/** These 16 bytes each, and those. */
+export function joined(hashes: Uint8Array, more: readonly SampleHash[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(hashes.length + more.length * 16)
+  all.set(hashes)
+  more.forEach((hash, i) => {
+    all.set(Buffer.from(hash, 'hex'), hashes.length + i * 16)
+  })
+  return all
 }
 
 export function quarantinedHashes(table: EntryTable): SampleHash[] {

@@ -13,10 +13,12 @@ import type { Committer } from './commit.ts'
 import {
   endedHashes,
   isEnded,
+  joined,
   quarantinedEntry,
   quarantinedHashes,
   type Retry,
   storedEntry,
+  storedHashes,
 } from './entries.ts'
 import type { Room } from './room.ts'
 
@@ -80,14 +82,12 @@ export class Ledger {
   }
 
   known(): Uint8Array<ArrayBuffer> {
-    const committed = endedHashes(this.#parts.table, this.#parts.retry)
-    const more = [...this.#pending.keys(), ...this.#quarantined, ...this.#failed.keys()]
-    const all = new Uint8Array(committed.length + more.length * 16)
-    all.set(committed)
-    more.forEach((hash, i) => {
-      all.set(Buffer.from(hash, 'hex'), committed.length + i * 16)
-    })
-    return all
+    const ended = endedHashes(this.#parts.table, this.#parts.retry)
+    return joined(ended, [...this.#heldHashes(), ...this.#quarantined])
+  }
+
+  present(): Uint8Array<ArrayBuffer> {
+    return joined(storedHashes(this.#parts.table), this.#heldHashes())
   }
 
   /** True where there is room; waits for it a while. */
@@ -276,6 +276,10 @@ export class Ledger {
   #nowBusy(): void {
     if (!this.busy) this.#busySince = this.#parts.clock.now()
   }
+  #heldHashes(): SampleHash[] {
+    return [...this.#pending.keys(), ...this.#failed.keys()]
+  }
+
 
   async #remove(sample: SampleRef): Promise<void> {
     await this.#parts.spool.remove(sample)

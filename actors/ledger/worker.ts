@@ -48,6 +48,7 @@ self.serve(
     const desk = new PermitDesk(permits, asker.id)
     return {
       known: () => ledger.known(),
+      present: () => ledger.present(),
       room: ({ bytes }) => ledger.room(asker.id, bytes),
       spooled: (samples) => ledger.spooled(asker.id, samples),
       quarantined: (samples) => ledger.quarantined(samples),

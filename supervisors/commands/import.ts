@@ -80,13 +80,12 @@ function importJson(result: RunResult, list: string) {
 function importText(result: RunResult, list: string): string {
   const { reader: source, ledger } = result.status
   if (!source?.outcome) return resultText(result, { json: false })
-  const { failed, quarantined } = source.outcome
+  const { failed } = source.outcome
   const leftAlone = readList(list)
   const taken = `${count(source.batches.done)} imported, ${count(source.found)} already there`
   const ends = [
     `${count(leftAlone.length)} left alone`,
     ...(failed > 0 ? [`${count(failed)} refused by the store`] : []),
-    ...(quarantined > 0 ? [`${count(quarantined)} of quarantined rows`] : []),
   ]
   const { code, store } = { ...result, ...result.status }
   const whole = code === exitCodes.done

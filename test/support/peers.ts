@@ -30,6 +30,7 @@ export const ledgerHandlers = (
   handlers: Partial<Handlers<typeof LedgerContract>>,
 ): Handlers<typeof LedgerContract> => ({
   known: unasked('known'),
+  present: unasked('present'),
   room: unasked('room'),
   spooled: unasked('spooled'),
   quarantined: unasked('quarantined'),

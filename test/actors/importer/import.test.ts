@@ -72,7 +72,7 @@ async function open(t: TestContext, { files, rows, until }: Options) {
       clock: new HastyClock(),
       log: silent,
       maxBytes: 1e6,
-      known: async () => rig.ledger.known(),
+      present: async () => rig.ledger.present(),
       room: (bytes) => rig.ledger.room('importer', bytes),
       spooled: (samples) => rig.ledger.spooled('importer', samples),
       settled: async () => {
@@ -167,6 +167,37 @@ test('import: a row that the store refuses is told as failed', async (t) => {
   resolve()
   await running
   assert.deepEqual(importer.status().outcome, { committed: 0, quarantined: 0, failed: 1 })
+})
+
+test('import: of a row that the store refuses every file is told as failed', async (t) => {
+  const { promise, resolve } = deferred<void>()
+  const files = { 'a.safetensors': [1], 'b.safetensors': [1] }
+  const { rig, start } = await open(t, { files, rows: [[1]], until: promise })
+  const importer = await start()
+  const running = importer.run()
+  rig.ledger.failed(await untilLeased(rig), 'denied')
+  resolve()
+  await running
+  assert.deepEqual(importer.status().outcome, { committed: 0, quarantined: 0, failed: 2 })
+})
+
+test('import: a good file of a quarantined row is stored', async (t) => {
+  const files = { 'a.safetensors': [1], 'b.safetensors': [1], 'd.safetensors': [3] }
+  const { dir, rig, start, left } = await open(t, { files, rows: [[1], [2], [3]] })
+  write(join(dir, 'c.safetensors'), [2], Number.NaN)
+  const hashes = [1, 2].map((id) => contentHash(Int32Array.of(id)).toString('hex'))
+  for (const hash of hashes) rig.ledger.quarantined([{ hash, tokens: 1, reason: 'not finite' }])
+  await rig.committer.flush()
+  const importer = await start()
+  await importer.run()
+  assert.equal(left().length, 1)
+  assert.match(left()[0], /c\.safetensors.*NaN or infinite/)
+  assert.deepEqual(importer.status().outcome, { committed: 3, quarantined: 0, failed: 0 })
+  const { table } = rig.manifest
+  assert.deepEqual(
+    hashes.map((hash) => table.get(hash)?.status),
+    ['stored', 'quarantined'],
+  )
 })
 
 test('import: paused it takes nothing, drained it ends without an outcome', async (t) => {

@@ -9,11 +9,13 @@ import { hashOf, ledgerRig, line, replayed, told } from '../../support/ledger-ri
 const keyOf = ({ hash, crc32 }: { hash: string; crc32: number }) => sampleKey(hash, crc32)
 
 /** What `known` says, as hashes. */
-const knownTo = ({ ledger }: { readonly ledger: { known(): Uint8Array } }): string[] => {
-  const bytes = Buffer.from(ledger.known())
-  return Array.from({ length: bytes.length / 16 }, (_, i) =>
-    bytes.toString('hex', i * 16, i * 16 + 16),
-  ).sort()
+const knownTo = ({ ledger }: { readonly ledger: { known(): Uint8Array } }): string[] =>
+  hashesIn(ledger.known())
+
+const hashesIn = (all: Uint8Array): string[] => {
+  const bytes = Buffer.from(all)
+  const starts = Array.from({ length: bytes.length / 16 }, (_, i) => i * 16)
+  return [...new Set(starts.map((at) => bytes.toString('hex', at, at + 16)))].sort()
 }
 
 test('ledger: a sample found lost is not known; its fate is said in its round', async (t) => {
@@ -71,4 +73,23 @@ test('ledger: what is to be tried again is not known until it was tried', async 
   assert.equal(table.get(mended)?.status, 'stored')
   assert.deepEqual([table.get(still)?.attempt, table.get(still)?.reason], [3, 'still not finite'])
   assert.equal(table.get(other)?.attempt, 1)
+})
+
+test('ledger: present is what there is a file of, and nothing that is quarantined', async (t) => {
+  const store = new MemoryStore()
+  await told(store, [
+    { ...line(hashOf(1)), status: 'stored', length: 9, crc32: 1 },
+    { ...line(hashOf(2)), status: 'quarantined', reason: 'not finite' },
+    { ...line(hashOf(3)), status: 'lost', reason: 'is not there', attempt: 256 },
+  ])
+  const rig = await ledgerRig(t, { store })
+  await rig.manifest.replay()
+  assert.deepEqual(hashesIn(rig.ledger.present()), [hashOf(1)])
+  await rig.spooled(2)
+  await rig.spooled(4)
+  rig.ledger.failed((await rig.lease())?.id ?? 0, 'denied')
+  rig.ledger.quarantined([{ hash: hashOf(5), tokens: 4, reason: 'not finite' }])
+  const there = [1, 2, 4].map(hashOf).sort()
+  assert.deepEqual(hashesIn(rig.ledger.present()), there)
+  assert.deepEqual(knownTo(rig), [...there, hashOf(5)].sort())
 })
