@@ -1,8 +1,12 @@
 /** What lies in a store, is of no use to its run, and is too old to be anybody's work. */
 import { Failure } from '../failure.ts'
 import type { Manifest } from '../manifest/log.ts'
+import { openUploads } from '../store/open-upload.ts'
 import type { MultipartUpload, ObjectStore } from '../store/store.ts'
 import { compareListing } from './compare.ts'
+
+/** Where a run's uploads lie: a store may be a whole bucket, with those of others in it. */
+const ownPrefixes = ['dataset/', 'hidden-states/', 'manifest/', 'checkpoints/', 'probe/']
 
 /** `size` in bytes. */
 export interface GarbageObject {
@@ -17,7 +21,7 @@ export interface Garbage {
   readonly manifest: readonly GarbageObject[]
   /** What a probe of the store left behind. */
   readonly probes: readonly GarbageObject[]
-  /** Uploads in parts that were neither completed nor aborted. */
+  /** In parts, neither completed nor aborted. None where the store does not let us list them. */
   readonly uploads: readonly MultipartUpload[]
   /** As useless, and too young, or of an age that the store does not tell. */
   readonly left: number
@@ -56,11 +60,15 @@ export async function findGarbage(
     if (lastModified < rule.before) probes.push({ key, size })
     else left++
   }
-  const open = await store.openMultiparts('')
+  const open = (await openUploads(store, '')).filter(({ key }) => isOwn(key))
   const uploads = open.filter(({ startedAt }) => startedAt !== undefined && startedAt < rule.before)
   left += open.length - uploads.length
   return { samples, manifest: await manifest.needless(rule), probes, uploads, left }
 }
+
+/** An upload to a folder that was cut short in its start has no key yet; a bucket's always has. */
+const isOwn = (key: string): boolean =>
+  key === '' || ownPrefixes.some((prefix) => key.startsWith(prefix))
 
 const nothingNamed = (store: ObjectStore, objects: number): Failure =>
   new Failure(

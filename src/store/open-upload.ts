@@ -65,7 +65,10 @@ export async function abortUploads(
 }
 
 /** None where they may not be listed, which many a policy forgets: `check` tells of that. */
-async function openUploads(store: ObjectStore, prefix: string) {
+export async function openUploads(
+  store: ObjectStore,
+  prefix: string,
+): Promise<readonly MultipartUpload[]> {
   try {
     return await store.openMultiparts(prefix)
   } catch (error) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findGarbage, type GarbageRule } from '../../../src/audit/garbage.ts'
 import { SimulatedClock, seededRandom } from '../../../src/clock.ts'
+import { Failure } from '../../../src/failure.ts'
 import { entryKey } from '../../../src/manifest/entry.ts'
 import { openManifest } from '../../../src/manifest/log.ts'
 import { newWriterId } from '../../../src/manifest/names.ts'
@@ -87,6 +88,28 @@ test('garbage: uploads that began long ago; one whose age is not told stays', as
     [open[0].key],
   )
   assert.equal(found.left, 2)
+})
+
+test('garbage: where the store is a whole bucket, the uploads of others stay', async () => {
+  const memory = new MemoryStore()
+  const { manifest } = await written(memory, 1)
+  const own = ['dataset/a', 'hidden-states/b', 'manifest/snapshots/c', 'checkpoints/d', 'probe/e']
+  for (const key of [...own, 'backups/database', 'datasets/other']) await memory.startMultipart(key)
+  const found = await findGarbage(memory, manifest, { ...rule, before: Date.now() + day })
+  assert.deepEqual(new Set(found.uploads.map(({ key }) => key)), new Set(own))
+  assert.equal(found.left, 0)
+})
+
+test('garbage: where uploads may not be listed, all else is found', async () => {
+  const memory = new MemoryStore()
+  const { manifest } = await written(memory, 1)
+  await memory.put('probe/old', Buffer.from('x'))
+  const store: ObjectStore = {
+    ...aged(memory, () => day + 1),
+    openMultiparts: () => Promise.reject(new Failure('invalid', 'may not be listed')),
+  }
+  const found = await findGarbage(store, manifest, rule)
+  assert.deepEqual([found.probes.length, found.uploads], [1, []])
 })
 
 test('garbage: a store whose manifest names nothing is left as it is', async () => {
