@@ -116,6 +116,7 @@ export class Importer {
     this.#tokens = 0
     this.#counted = new FilesOfRows()
     for (let at = 0; at < files.length; at += lookAhead) {
+      if (!(await this.#mayGoOn())) return taken
       const proved = await this.#look(files.slice(at, at + lookAhead))
       for (const group of this.#groups(proved)) {
         if (!(await this.#hasRoom(bytesOf(group)))) return taken

@@ -51,6 +51,7 @@ async function open(t: TestContext, { files, rows, until }: Options) {
   const hashes = new Set(rows.map((ids) => contentHash(Int32Array.from(ids)).toString('hex')))
   const reads: string[] = []
   const list = join(work, 'logs/left.jsonl')
+  const clock = new HastyClock()
   const start = async () => {
     const keeper = new Keeper({
       spool: rig.spool,
@@ -69,7 +70,7 @@ async function open(t: TestContext, { files, rows, until }: Options) {
       files: await findFiles(dir),
       take,
       leftAlone: new LeftAlone(list, silent),
-      clock: new HastyClock(),
+      clock,
       log: silent,
       maxBytes: 1e6,
       present: async () => rig.ledger.present(),
@@ -83,7 +84,7 @@ async function open(t: TestContext, { files, rows, until }: Options) {
     })
   }
   const left = () => readFileSync(list, 'utf8').trim().split('\n').filter(Boolean)
-  return { dir, rig, start, reads, left }
+  return { clock, dir, rig, start, reads, left }
 }
 
 async function storeAll(rig: Rig): Promise<void> {
@@ -149,11 +150,13 @@ test('import: a spooled file that is torn is taken once more', async (t) => {
   assert.equal(importer.status().outcome?.committed, 1)
 })
 
+const turn = () => new Promise(setImmediate)
+
 async function untilLeased(rig: Rig): Promise<number> {
   for (;;) {
     const lease = await rig.lease()
     if (lease) return lease.id
-    await new Promise(setImmediate)
+    await turn()
   }
 }
 
@@ -200,15 +203,37 @@ test('import: a good file of a quarantined row is stored', async (t) => {
   )
 })
 
-test('import: paused it takes nothing, drained it ends without an outcome', async (t) => {
-  const { rig, start } = await open(t, { files: { 'a.safetensors': [1] }, rows: [[1]] })
+test('import: paused it takes nothing, until it is let go on', async (t) => {
+  const files = { 'a.safetensors': [1] }
+  const { clock, rig, start } = await open(t, { files, rows: [[1]] })
   const importer = await start()
   importer.pause(true)
   const running = importer.run()
-  for (let i = 0; i < 50; i++) await new Promise(setImmediate)
+  while (clock.waitsMs.length < 5 && importer.status().outcome === null) await turn()
+  assert.deepEqual([importer.work, importer.status().examined], ['paused', 0])
   assert.equal(rig.ledger.status().spooled.samples, 0)
+  importer.pause(false)
+  await running
+  assert.equal(importer.status().outcome?.committed, 1)
+})
+
+test('import: drained while paused it ends without an outcome', async (t) => {
+  const files = { 'a.safetensors': [1] }
+  const { rig, start } = await open(t, { files, rows: [[1]] })
+  const importer = await start()
+  importer.pause(true)
+  const running = importer.run()
   importer.drain()
   await running
   assert.equal(importer.status().outcome, null)
   assert.equal(rig.ledger.status().spooled.samples, 0)
+})
+
+test('import: drained it looks at no more files, also where nothing lacks', async (t) => {
+  const { start } = await open(t, { files: { 'a.safetensors': [1] }, rows: [[1]] })
+  await (await start()).run()
+  const again = await start()
+  again.drain()
+  await again.run()
+  assert.deepEqual([again.status().examined, again.status().outcome], [0, null])
 })
