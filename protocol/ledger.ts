@@ -23,7 +23,7 @@ export interface Amount {
 /** What became of all that was spooled, once nothing is under way. */
 export interface Settled {
   readonly kind: 'settled' | 'later'
-  /** In the manifest, from whichever start. */
+  /** In the manifest, from whichever start; none that failed now. */
   readonly quarantined: readonly SampleHash[]
   readonly failed: readonly SampleHash[]
 }

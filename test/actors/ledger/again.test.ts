@@ -93,3 +93,20 @@ test('ledger: present is what there is a file of, and nothing that is quarantine
   assert.deepEqual(hashesIn(rig.ledger.present()), there)
   assert.deepEqual(knownTo(rig), [...there, hashOf(5)].sort())
 })
+
+test('ledger: tried again and refused by the store, a sample has failed and no more', async (t) => {
+  const store = new MemoryStore()
+  const [refused, other] = [hashOf(1), hashOf(2)]
+  const quarantined = { status: 'quarantined', reason: 'not finite' } as const
+  await told(store, [
+    { ...line(refused), ...quarantined },
+    { ...line(other), ...quarantined },
+  ])
+  const rig = await ledgerRig(t, { store, retry: new Map([[refused, 0]]) })
+  await rig.manifest.replay()
+  await rig.spooled(1)
+  const lease = await rig.lease()
+  rig.ledger.failed(lease?.id ?? 0, 'access denied')
+  const settled = await rig.ledger.settled()
+  assert.deepEqual(settled, { kind: 'settled', failed: [refused], quarantined: [other] })
+})
