@@ -232,7 +232,7 @@ test('lock: a holder that may have been given up says so, by whichever clock wen
   lock.requireFresh()
 })
 
-test('lock: a beat counts from when it was begun, and one that failed counts for nothing', async () => {
+test('lock: a beat counts from when it was begun, one that failed not at all', async () => {
   let answer = async (): Promise<void> => undefined
   class Late extends MemoryStore {
     override async putIfMatch(...args: Parameters<MemoryStore['putIfMatch']>) {
@@ -255,7 +255,7 @@ test('lock: a beat counts from when it was begun, and one that failed counts for
   assert.throws(() => lock.requireFresh(), { kind: 'unavailable' })
 })
 
-test('lock: who held it while we were suspended may be gone again: nothing is sure then', async () => {
+test('lock: who held it while we were suspended may have gone: nothing is sure', async () => {
   const { clock, store, acquire } = rig()
   const ours = await acquire(start())
   clock.advance(36_000)
