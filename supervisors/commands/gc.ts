@@ -57,8 +57,9 @@ function requireAge(olderThanMs: number): void {
   )
 }
 
-async function look(store: ObjectStore, { olderThanMs }: GcOptions): Promise<Garbage> {
-  const before = (await nowBy(store)) - olderThanMs
+async function look(store: ObjectStore, { olderThanMs, dryRun }: GcOptions): Promise<Garbage> {
+  // Nobody has just stamped the lock for a dry run: one that lies there may be days old.
+  const before = (dryRun ? systemClock.now() : await nowBy(store)) - olderThanMs
   const manifest = openManifest(store, { writer: newWriterId(systemClock, Math.random) })
   const table = await manifest.replay()
   const tally = new Tally('listed', table.stored)

@@ -65,6 +65,15 @@ test('gc: tells first, then removes what no line names and is old; all else stay
   assert.equal(verified.code, 0, verified.stdout)
 })
 
+test('gc: --dry-run takes the time from no lock that lies there', async () => {
+  const { path, url } = run.copy('locked')
+  put(path, old, { isOld: true })
+  put(path, 'manifest/lock.json', { isOld: true })
+  const dry = await gc(url, '--dry-run', '--json')
+  assert.equal(dry.code, 0, dry.stderr)
+  assert.deepEqual(JSON.parse(dry.stdout).samples.keys, [old])
+})
+
 test('gc: less than a day, no run, and a run that is held are refused', async () => {
   const { path, url } = run.copy('held')
   put(path, old, { isOld: true })
