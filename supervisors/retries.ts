@@ -2,11 +2,12 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { systemClock } from '../src/clock.ts'
-import { hasCode } from '../src/failure.ts'
+import { Failure, hasCode } from '../src/failure.ts'
 import { nextTry } from '../src/manifest/attempt.ts'
 import { openManifest } from '../src/manifest/log.ts'
 import { newWriterId } from '../src/manifest/names.ts'
 import { openClaims } from '../src/spool/claims.ts'
+import { diskFailure } from '../src/spool/disk-failure.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { deathBefore } from './launcher.ts'
 import type { Prepared } from './preflight.ts'
@@ -24,7 +25,11 @@ export async function withRetries(store: ObjectStore, prepared: Prepared): Promi
   return { ...prepared, retry: await listRetries(store, prepared.config.work) }
 }
 
-/** Hash → the attempt that ended so; what deaths said of the batches is forgotten. */
+/**
+ * Hash → the attempt that ended so; what deaths said of the batches is forgotten.
+ *
+ * @throws  Failure: the disk refuses the list; `corrupt`: the one that was kept is none
+ */
 export async function listRetries(store: ObjectStore, work: string): Promise<Prepared['retry']> {
   const kept = deathBefore() === null ? undefined : read(work)
   if (kept) return kept
@@ -40,21 +45,40 @@ export async function listRetries(store: ObjectStore, work: string): Promise<Pre
   return retries
 }
 
+/** Once the folder is held: a list that an earlier command left, killed, is not this one's. */
+export function beginRetries(work: string): void {
+  if (deathBefore() === null) forgetRetries(work)
+}
+
 /** The command has ended, and with it the list. */
 export const forgetRetries = (work: string): void => rmSync(fileOf(work), { force: true })
 
 function read(work: string): Prepared['retry'] | undefined {
+  const path = fileOf(work)
+  let text: string
   try {
-    return new Map(listSchema.parse(JSON.parse(readFileSync(fileOf(work), 'utf8'))))
+    text = readFileSync(path, 'utf8')
   } catch (error) {
     // It died before it had made one; a list is written whole or not at all.
     if (hasCode(error, 'ENOENT')) return undefined
-    throw error
+    throw diskFailure(error, 'the list of retries was not read', path)
+  }
+  try {
+    return new Map(listSchema.parse(JSON.parse(text)))
+  } catch (cause) {
+    throw new Failure('corrupt', `the list of retries cannot be read. path=${path}`, {
+      remedy: 'Call the command again: it makes a new one.',
+      cause,
+    })
   }
 }
 
 function write(work: string, retries: Prepared['retry']): void {
   const path = fileOf(work)
-  writeFileSync(`${path}.tmp`, JSON.stringify([...retries]))
-  renameSync(`${path}.tmp`, path)
+  try {
+    writeFileSync(`${path}.tmp`, JSON.stringify([...retries]))
+    renameSync(`${path}.tmp`, path)
+  } catch (error) {
+    throw diskFailure(error, 'the list of retries was not written', path)
+  }
 }

@@ -6,7 +6,7 @@ import { dieWithLauncher } from './launcher.ts'
 import { keepPreviousLogs, logFile } from './log-target.ts'
 import { requireFolder } from './preflight.ts'
 import type { RunResult } from './report.ts'
-import { withRetries } from './retries.ts'
+import { beginRetries, withRetries } from './retries.ts'
 import { RunProcess } from './run.ts'
 import { onEndSignals } from './signals.ts'
 import { Terminal } from './terminal.ts'
@@ -40,6 +40,7 @@ export async function supervised(
     return { text: await runLine(run, line) }
   })
   keepPreviousLogs(config.work)
+  if (retriesQuarantined) beginRetries(config.work)
   let terminal: Terminal | undefined
   // A terminal is given back as it was found, with the last lines on it, however the process ends.
   const begun = new RunProcess(config, {

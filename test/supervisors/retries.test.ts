@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openClaims } from '../../src/spool/claims.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
-import { forgetRetries, listRetries } from '../../supervisors/retries.ts'
+import { beginRetries, forgetRetries, listRetries } from '../../supervisors/retries.ts'
 import { hashOf, line, told } from '../support/ledger-rig.ts'
 import { scratch } from '../support/target-run.ts'
 
@@ -61,4 +61,29 @@ test('retries: a process started again after a death keeps to the first list', a
     [hashOf(2), 0],
   ])
   assert.deepEqual(await listRetries(store, work), all)
+})
+
+test('retries: a list that an earlier command left is not taken, whoever dies next', async (t) => {
+  const work = await scratch(t)
+  const path = join(work, 'retry.json')
+  writeFileSync(path, JSON.stringify([[hashOf(1), 0]]))
+  died(t, 'SIGKILL')
+  beginRetries(work)
+  assert.ok(existsSync(path))
+  died(t, 'first')
+  beginRetries(work)
+  assert.ok(!existsSync(path))
+})
+
+test('retries: what the disk refuses and a list that is none are failures, not bugs', async (t) => {
+  const work = await scratch(t)
+  const store = new MemoryStore()
+  await told(store, [quarantined(1, 0)])
+  const path = join(work, 'retry.json')
+  mkdirSync(`${path}.tmp`)
+  const refused = { kind: 'invalid', message: /not written\. path=.*retry\.json, code=EISDIR/ }
+  await assert.rejects(listRetries(store, work), refused)
+  died(t, 'SIGKILL')
+  writeFileSync(path, '[["half')
+  await assert.rejects(listRetries(store, work), { kind: 'corrupt', message: /retry\.json/ })
 })

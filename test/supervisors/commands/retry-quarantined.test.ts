@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { contentHash } from '../../../src/dataset/fingerprint.ts'
 import type { ManifestEntry } from '../../../src/manifest/entry.ts'
@@ -58,6 +59,17 @@ test('retry-quarantined: what could not be computed is computed again, and store
   assert.ok(!filesBelow(work).includes('retry.json'))
   const again = await draftsmith(['retry-quarantined', config, '--json'], { dir })
   assert.deepEqual([again.code, JSON.parse(again.stdout).extracted.samples], [0, 0])
+})
+
+test('retry-quarantined: a list that a killed command left goes as the next begins', async (t) => {
+  const dir = folder(t)
+  const config = writeConfig(dir, 'job', { target: { path: join(dir, 'nothing') } })
+  const list = join(dir, 'job', 'work', 'retry.json')
+  mkdirSync(dirname(list), { recursive: true })
+  writeFileSync(list, '[]')
+  const refused = await draftsmith(['retry-quarantined', config], { dir })
+  assert.equal(refused.code, 2, refused.stderr)
+  assert.ok(!existsSync(list))
 })
 
 const rowsOf = ({ stdout }: { readonly stdout: string }): [number, number] => {
