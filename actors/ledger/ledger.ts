@@ -198,7 +198,9 @@ export class Ledger {
       await sleep(20, clock)
     }
     const failed = [...this.#failed.keys()]
-    return { kind: 'settled', failed, quarantined: quarantinedHashes(table) }
+    // What was quarantined once, computed now and refused by the store, ends once: as failed.
+    const quarantined = quarantinedHashes(table).filter((hash) => !this.#failed.has(hash))
+    return { kind: 'settled', failed, quarantined }
   }
 
   /** Extractors have drained: a temporary file that is left is a killed one's. */
@@ -273,13 +275,13 @@ export class Ledger {
     return this.#pending.get(hash) ?? this.#failed.get(hash)?.sample
   }
 
-  #nowBusy(): void {
-    if (!this.busy) this.#busySince = this.#parts.clock.now()
-  }
   #heldHashes(): SampleHash[] {
     return [...this.#pending.keys(), ...this.#failed.keys()]
   }
 
+  #nowBusy(): void {
+    if (!this.busy) this.#busySince = this.#parts.clock.now()
+  }
 
   async #remove(sample: SampleRef): Promise<void> {
     await this.#parts.spool.remove(sample)
