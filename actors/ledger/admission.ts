@@ -1,5 +1,6 @@
 import { type Clock, sleep } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
+import type { Committer } from './commit.ts'
 import type { Room } from './room.ts'
 
 /** How long a question for room waits for an answer. */
@@ -14,8 +15,9 @@ export interface AdmissionParts {
   readonly log: Log
   /** Bytes that the spool's disk has free now. */
   readonly free: () => Promise<number>
-  /** What is stored lies in the spool until its commit: no use to wait for the clock. */
-  readonly hurry: () => void
+  readonly committer: Pick<Committer, 'bytes' | 'hurry' | 'waiting'>
+  /** Samples in the spool that the store does not have yet. */
+  readonly toSend: () => number
   /** Files that lie in the spool and were never told are taken for the spool's own. */
   readonly adopt: () => Promise<void>
 }
@@ -42,11 +44,12 @@ export class Admission {
 
   /** True where there is room; waits for it a while, and says so once. */
   async room(asker: string, bytes: number): Promise<boolean> {
-    const { clock, free, hurry, log, room } = this.#parts
+    const { clock, log, room } = this.#parts
     const until = clock.now() + askMs
     for (;;) {
       await this.#countEnded(asker)
-      const why = room.ask(asker, bytes, await free())
+      const free = await this.#parts.free()
+      const why = room.ask(asker, bytes, free)
       if (why === null) {
         if (this.#full !== null) log.info('the spool has room again')
         this.#full = null
@@ -54,10 +57,22 @@ export class Admission {
       }
       if (this.#full === null) log.warn({ why }, 'new samples wait for room in the spool')
       this.#full = why
-      hurry()
+      this.#hurry(room.lacks(bytes, free))
       if (clock.now() >= until) return false
       await sleep(lookMs, clock)
     }
+  }
+
+  /**
+   * What is stored lies in the spool until its commit, which need not wait for the clock where it
+   * makes the room that lacks. But a spool may stay full for days, and many small segments cost
+   * more than one: while more is still to be sent than waits for its commit, uploads have work.
+   */
+  #hurry(lacks: number): void {
+    const { committer, toSend } = this.#parts
+    const left = toSend()
+    const helps = committer.bytes >= lacks && committer.waiting >= left
+    if (left === 0 || helps) committer.hurry()
   }
 
   askerEnded(asker: string): void {

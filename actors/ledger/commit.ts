@@ -34,6 +34,11 @@ export class Committer {
     return this.#waiting.length
   }
 
+  /** Bytes in the spool that may go once they are named. */
+  get bytes(): number {
+    return this.#waiting.reduce((sum, { length }) => sum + length, 0)
+  }
+
   /** Written since this start. */
   get segments(): number {
     return this.#segments

@@ -70,7 +70,8 @@ export class Ledger {
       clock,
       log,
       free: parts.free ?? (() => freeBytes(spool.dir)),
-      hurry: () => committer.hurry(),
+      committer,
+      toSend: () => this.#uploads.waiting + this.#uploads.leased,
       adopt: () => this.#adopt(),
     })
   }

@@ -30,6 +30,12 @@ export class Room {
     return this.#files
   }
 
+  get #promised(): number {
+    let sum = 0
+    for (const grant of this.#granted.values()) sum += grant
+    return sum
+  }
+
   /**
    * Grants what the asker wants to write; it replaces what it was granted before.
    *
@@ -46,8 +52,7 @@ export class Room {
       })
     }
     this.#granted.delete(asker)
-    let promised = 0
-    for (const grant of this.#granted.values()) promised += grant
+    const promised = this.#promised
     if (this.#used + promised + bytes > maxBytes) {
       return `spool.maxBytes is reached: ${formatBytes(this.#used)} wait for the store`
     }
@@ -56,6 +61,13 @@ export class Room {
     }
     this.#granted.set(asker, bytes)
     return null
+  }
+
+  /** Bytes of files that must go before so many more would be granted to one who has no grant. */
+  lacks(bytes: number, free: number): number {
+    const { maxBytes, keepFree } = this.#limits
+    const more = this.#promised + bytes
+    return Math.max(0, this.#used + more - maxBytes, more + keepFree - free)
   }
 
   /** A file lies in the spool now; `asker` wrote it, where it was written since this start. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { test } from 'node:test'
+import type { SampleRef } from '../../../protocol/sample.ts'
 import { SimulatedClock } from '../../../src/clock.ts'
 import { sampleKey } from '../../../src/manifest/key.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
@@ -183,6 +184,36 @@ test('ledger: a full spool makes extraction wait, says so, and lets it go on', a
   while (!(await rig.ledger.room('extractor/0', 8))) assert.ok(++asked < 1000)
   assert.equal(rig.ledger.status().spool.full, null)
   assert.equal(rig.committer.segments, 1)
+})
+
+test('ledger: who waits for room has no segment written that makes none, or few', async (t) => {
+  const clock = new SimulatedClock()
+  const rig = await ledgerRig(t, { clock, limits: { maxBytes: 20, keepFree: 0 } })
+  const samples: SampleRef[] = []
+  for (let n = 1; n <= 6; n++) samples.push(await rig.spooled(n))
+  const store = async (count: number) => {
+    for (const sample of samples.splice(0, count)) {
+      rig.ledger.stored((await rig.lease())?.id ?? 0, keyOf(sample))
+    }
+  }
+  /** Asks, and waits as long as an answer may take. */
+  const asks = async (bytes: number) => {
+    const answer = rig.ledger.room('extractor/0', bytes)
+    for (let i = 0; i < 60; i++) {
+      await turn()
+      clock.advance(100)
+    }
+    return { segments: rig.committer.segments, room: await answer }
+  }
+  const none = { segments: 0, room: false }
+  await store(1)
+  assert.deepEqual(await asks(6), none, 'its file would make too little room')
+  await store(1)
+  assert.deepEqual(await asks(6), none, 'more is still to be sent')
+  await store(2)
+  assert.deepEqual(await asks(20), none, 'room for so much needs the rest too')
+  assert.deepEqual(await asks(6), { segments: 1, room: true })
+  assert.equal(rig.committer.waiting, 0)
 })
 
 test('ledger: what other programs write makes the next batch wait', async (t) => {
