@@ -2,7 +2,7 @@ import { explain, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import type { Manifest } from '../../src/manifest/log.ts'
 
-/** A snapshot is written once so many segments lie beside it. */
+/** A snapshot is written once so many segments lie beside it, whichever starts wrote them. */
 const compactEvery = 64
 /** Nobody reads a manifest for longer than this. */
 const graceMs = 10 * 60_000
@@ -22,6 +22,8 @@ export class Compactor {
   readonly #parts: CompactorParts
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
+  /** Our segments when a snapshot was begun last: one that was refused is not tried at each. */
+  #begunAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: CompactorParts) {
     this.#parts = parts
@@ -34,7 +36,9 @@ export class Compactor {
 
   /** Told after each segment. One that falls due while another is under way waits for the next. */
   committed(): void {
-    if (this.#parts.manifest.appended % compactEvery === 0) this.#run(() => this.#compact())
+    const { appended, uncovered } = this.#parts.manifest
+    const isDue = uncovered >= compactEvery && appended - this.#begunAt >= compactEvery
+    if (isDue) this.#run(() => this.#compact())
   }
 
   /** Settles when nothing is under way. */
@@ -58,6 +62,7 @@ export class Compactor {
 
   async #compact(): Promise<void> {
     const { manifest, log } = this.#parts
+    this.#begunAt = manifest.appended
     const { snapshot, removed } = await manifest.compact({ graceMs, signal: this.#stop.signal })
     log.info({ snapshot, removed }, 'manifest compacted')
   }

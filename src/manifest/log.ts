@@ -19,7 +19,7 @@ import {
 import type { ManifestEntry } from './entry.ts'
 import type { Heads } from './heads.ts'
 import { segmentKey, snapshotsPrefix } from './names.ts'
-import { type Replayed, replay } from './replay.ts'
+import { type Replayed, replay, uncoveredIn } from './replay.ts'
 import { encodeManifest, isWhole } from './segment.ts'
 import { EntryTable } from './table.ts'
 
@@ -29,6 +29,8 @@ export interface Manifest {
   readonly table: EntryTable
   /** Segments of this writer so far. */
   readonly appended: number
+  /** Segments, of whichever writer, that were read or appended and that no snapshot known covers. */
+  readonly uncovered: number
   /**
    * Brings the table up to what the store holds, this time and any later.
    *
@@ -84,6 +86,9 @@ export function openManifest(store: ObjectStore, options: ManifestOptions): Mani
     table: state.table,
     get appended() {
       return segments.next
+    },
+    get uncovered() {
+      return uncoveredIn(state)
     },
     replay: async () => {
       await refresh()

@@ -155,6 +155,15 @@ async function readSegments(
   return complete
 }
 
+/** How many segments the table was read from that no snapshot holds, as far as is known. */
+export function uncoveredIn({ heads, snapshots }: Replayed): number {
+  const covered = new Map<string, number>()
+  for (const { covers } of snapshots.values()) raise(covered, covers)
+  let count = 0
+  for (const [writer, next] of heads) count += Math.max(0, next - (covered.get(writer) ?? 0))
+  return count
+}
+
 const gapsIn = (listing: Listing, state: Replayed): readonly SegmentName[] =>
   absent(state.heads, open(listing.segments, state), state.seen)
 

@@ -46,7 +46,7 @@ function rig(store: MemoryStore) {
       compactor.committed()
     }
   }
-  return { compactor, commit, fatal }
+  return { compactor, commit, fatal, manifest }
 }
 
 test('compactor: after 64 commits a snapshot, for which the next do not wait', async () => {
@@ -65,6 +65,28 @@ test('compactor: after 64 commits a snapshot, for which the next do not wait', a
   await compactor.settled()
   assert.equal(await store.snapshots(), 2)
   assert.deepEqual(fatal, [])
+})
+
+test('compactor: what short starts before left beside no snapshot counts too', async () => {
+  const store = new GatedStore()
+  store.gate.resolve()
+  for (let start = 0; start < 7; start++) {
+    const { commit, compactor, manifest } = rig(store)
+    await manifest.replay()
+    await commit(9)
+    await compactor.settled()
+  }
+  const { commit, compactor, manifest } = rig(store)
+  await manifest.replay()
+  assert.equal(await store.snapshots(), 0)
+  await commit(1)
+  await compactor.settled()
+  assert.equal(await store.snapshots(), 1)
+  const next = rig(store)
+  await next.manifest.replay()
+  await next.commit(63)
+  await next.compactor.settled()
+  assert.equal(await store.snapshots(), 1)
 })
 
 test('compactor: stopped, it gives up what is under way', async () => {
