@@ -77,6 +77,7 @@ export class S3Connection {
   readonly #agents: readonly HttpAgent[]
   #ready: Promise<void> | undefined
   #reloadedAt = 0
+  #hasServed = false
 
   constructor(options: S3Options, credentials?: Credentials) {
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts }
@@ -144,12 +145,14 @@ export class S3Connection {
     allowFor(attempt.bytes ?? 0)
     const signal = attempt.signal ? AbortSignal.any([late.signal, attempt.signal]) : late.signal
     try {
-      return { kind: 'done', value: await work({ signal, allowFor }) } as const
+      const value = await work({ signal, allowFor })
+      this.#hasServed = true
+      return { kind: 'done', value } as const
     } catch (error) {
       // The SDK speaks up before its socket is closed: until then the request counts as open.
       await turn()
       attempt.signal?.throwIfAborted()
-      return understood(error, attempt)
+      return understood(error, attempt, this.#hasServed)
     } finally {
       clearTimeout(timer)
     }
@@ -180,8 +183,8 @@ export class S3Connection {
   }
 }
 
-function understood(error: unknown, attempt: Attempt) {
-  const meaning = meaningOf(error)
+function understood(error: unknown, attempt: Attempt, hasServed: boolean) {
+  const meaning = meaningOf(error, hasServed)
   if (error instanceof Failure || !(error instanceof Error) || !meaning) throw error
   if (meaning.kind === 'absent' || meaning.kind === 'unmet') return { kind: meaning.kind }
   const failure = s3Failure(error, meaning, attempt)

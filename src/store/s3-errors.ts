@@ -99,6 +99,11 @@ const byCode: Readonly<Record<string, Meaning>> = {
   AbortError: slow,
 }
 
+/** What is final at the start, and passes once the store has served: the keys were there then. */
+const byCodeOnceServed: Readonly<Record<string, Meaning>> = {
+  CredentialsProviderError: passing('the credentials cannot be loaded at present', RENEW),
+}
+
 const byNetwork: Readonly<Record<string, Meaning>> = {
   ECONNRESET: passing('the connection was cut'),
   EPIPE: passing('the connection was cut'),
@@ -134,12 +139,17 @@ const byStatus: Readonly<Record<number, Meaning>> = {
   507: passing('it is full', 'Free space in the store; then it goes on.'),
 }
 
-/** Undefined for what is not an error of the store, the network or the configuration: a bug. */
-export function meaningOf(error: unknown): Meaning | undefined {
+/**
+ * Undefined for what is not an error of the store, the network or the configuration: a bug.
+ *
+ * @param hasServed  a request of this process has been granted before
+ */
+export function meaningOf(error: unknown, hasServed = false): Meaning | undefined {
   if (!(error instanceof Error)) return undefined
   const network = networkCode(error)
   // The network's first: the SDK calls a connection that was cut a TimeoutError too.
-  const known = byNetwork[network] ?? byCode[error.name]
+  const later = hasServed ? byCodeOnceServed[error.name] : undefined
+  const known = byNetwork[network] ?? later ?? byCode[error.name]
   if (known) return known
   // Node's HTTP parser names its complaints so.
   if (network.startsWith('HPE_')) return passing('its answer is not HTTP', ADDRESS)

@@ -79,6 +79,13 @@ for (const [like, want] of rows) {
   })
 }
 
+test('s3 errors: credentials that were there once may be there again', () => {
+  const missing = sdkError({ name: 'CredentialsProviderError' })
+  assert.equal(meaningOf(missing)?.kind, 'invalid')
+  assert.equal(meaningOf(missing, true)?.kind, 'unavailable')
+  assert.equal(meaningOf(sdkError({ name: 'AccessDenied', status: 403 }), true)?.kind, 'invalid')
+})
+
 test('s3 errors: what is none of the store’s is a bug, and stays one', () => {
   assert.equal(meaningOf(new TypeError('x is not a function')), undefined)
   assert.equal(meaningOf('thrown'), undefined)

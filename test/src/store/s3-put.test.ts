@@ -152,6 +152,25 @@ test('s3 put: without credentials it fails by name, and nothing is sent', async 
   assert.deepEqual(server.stats.requests, {})
 })
 
+test('s3 put: a provider of credentials that stumbles in mid-run is asked again', async () => {
+  const server = await embedded()
+  let stumbles = false
+  // Always about to expire, so that each request asks for them anew.
+  const stumbling: Credentials = async () => {
+    if (stumbles) throw Object.assign(new Error('busy'), { name: 'CredentialsProviderError' })
+    const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env
+    return { accessKeyId, secretAccessKey, expiration: new Date() }
+  }
+  const { put } = lean(server, stumbling)
+  await put('first')
+  stumbles = true
+  await assert.rejects(put('second'), (error) => {
+    return isFailure(error, 'unavailable') && /cannot be loaded at present/.test(error.message)
+  })
+  stumbles = false
+  assert.equal((await put('second')).kind, 'done')
+})
+
 /** Beneath the store, where the SDK's own state can be seen. */
 function lean(server: DevS3, credentials?: Credentials) {
   const keys = {
