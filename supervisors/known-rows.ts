@@ -9,12 +9,12 @@ import { Failure, hasCode, isFailure } from '../src/failure.ts'
 import { openTarget } from '../src/models/target.ts'
 import type { Run } from '../src/run/identity.ts'
 import type { ObjectStore } from '../src/store/store.ts'
-import { datasetOf } from './preflight.ts'
+import { datasetOf, planOf } from './preflight.ts'
 
 /** What is known of a dataset's rows, with the dataset at hand or by their hashes alone. */
 
 export interface RowFacts {
-  /** Null: not known, or skipped. */
+  /** Null: not known, or skipped ever since. */
   readonly hash: string | null
   /** Why it is no use as data. */
   readonly skipped: string | null
@@ -42,17 +42,20 @@ export async function rowsOfDataset(
   const hashes = await hashesFor(store, config.work, (bytes) =>
     RowHashes.decode(bytes, dataset.rows, fingerprint),
   )
-  const limits = { vocab: await vocabOf(config), maxTokens: run.plan.maxTokens }
+  // A run goes on by its configuration, not by the plan that it began with.
+  const plan = planOf(config)
+  const limits = { vocab: await vocabOf(config), maxTokens: plan.maxTokens }
   return {
     rows: dataset.rows,
     look(row) {
       requireRow(row, dataset.rows)
       const sample = usable(dataset.read(row), limits)
-      if ('unusable' in sample) return { hash: null, skipped: sample.unusable }
+      // It may have been taken while the limits were wider.
+      if ('unusable' in sample) return { hash: hashOf(hashes, row), skipped: sample.unusable }
       return { hash: contentHash(sample.ids).toString('hex'), skipped: null }
     },
     find: (prefix) => findIn(hashes, prefix),
-    batchOf: (row) => batchOf(row, lengths, run),
+    batchOf: (row) => batchOf(row, lengths, { identity: run.identity, plan }),
   }
 }
 
@@ -64,8 +67,7 @@ export async function rowsOfStore(store: ObjectStore, work: string | null): Prom
     rows,
     look(row) {
       requireRow(row, rows)
-      const hash = hashes?.get(row)
-      return { hash: hash ? Buffer.from(hash).toString('hex') : null, skipped: null }
+      return { hash: hashOf(hashes, row), skipped: null }
     },
     find: (prefix) => findIn(hashes, prefix),
     batchOf: () => null,
@@ -102,11 +104,15 @@ function absentAsUndefined(error: unknown): undefined {
   if (!hasCode(error, 'ENOENT')) throw error
 }
 
+function hashOf(hashes: RowHashes | undefined, row: number): string | null {
+  const hash = hashes?.get(row)
+  return hash ? Buffer.from(hash).toString('hex') : null
+}
+
 function findIn(hashes: RowHashes | undefined, prefix: string) {
   const found: { row: number; hash: string }[] = []
   for (let row = 0; row < (hashes?.rows ?? 0); row++) {
-    const bytes = hashes?.get(row)
-    const hash = bytes && Buffer.from(bytes).toString('hex')
+    const hash = hashOf(hashes, row)
     if (hash?.startsWith(prefix)) found.push({ row, hash })
   }
   return found
@@ -122,7 +128,11 @@ async function vocabOf(config: Config): Promise<number> {
   }
 }
 
-function batchOf(row: number, lengths: Int32Array, { identity, plan }: Run): string | null {
+function batchOf(
+  row: number,
+  lengths: Int32Array,
+  { identity, plan }: Pick<Run, 'identity' | 'plan'>,
+): string | null {
   const captures = identity.layers.length + (identity.captureFinal ? 1 : 0)
   const valueBytes = identity.dtype === 'f32' ? 4 : 2
   const outputBytesPerToken = captures * identity.hiddenSize * valueBytes

@@ -50,7 +50,7 @@ export async function prepare(
   requireFolder(config.work)
   const { target, layers } = await targetOf(config)
   const dataset = datasetOf(config)
-  const { devices, limit, maxTokens, tokenBudget } = config.extract
+  const { devices } = config.extract
   const outputBytesPerToken = bytesPerToken(config, { target, layers })
   await requireRoom(config, outputBytesPerToken)
   for (const device of computes ? new Set(devices) : []) await requireDevice(device, config.work)
@@ -61,7 +61,7 @@ export async function prepare(
     targetStamp: await target.stamp(),
     dataset,
     identity: await identityOf(config, { target, layers }),
-    plan: { tokenBudget, maxTokens, outputBytesMax, limit, seed },
+    plan: planOf(config),
     outputBytesPerToken,
     threadsPerDevice: threadsFor(devices),
     retry: new Map(),
@@ -81,6 +81,11 @@ export async function targetOf(config: Config): Promise<ChosenTarget> {
   const layers = wanted === 'auto' ? targetLayerIds({ layers: target.layers, count }) : [...wanted]
   hiddenStatesGraph(target, { layers, captureFinal, dtype: config.extract.dtype })
   return { target, layers }
+}
+
+/** What is computed together, as the configuration says now. */
+export function planOf({ extract: { limit, maxTokens, tokenBudget } }: Config): RunPlan {
+  return { tokenBudget, maxTokens, outputBytesMax, limit, seed }
 }
 
 /** What makes this run the run it is. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { crc32 } from 'node:zlib'
@@ -12,7 +12,7 @@ import {
   finishedRun,
   tellIn,
 } from '../../support/commands/finished-run.ts'
-import { filesBelow, folder } from '../../support/commands/golden-job.ts'
+import { filesBelow, folder, writeConfig } from '../../support/commands/golden-job.ts'
 import { qwen3Rows } from '../../support/commands/golden-rows.ts'
 
 /** `explain`: where a sample is, and why. */
@@ -49,6 +49,25 @@ test('explain: a stored sample, by row, by hash and by its first digits', async 
   assert.match(byHash.stdout, /^ {2}the store has it since 20/m)
   assert.match(byHash.stdout, /^history\n {2}20\S+ stored, attempt 0: hidden-states\//m)
   assert.equal(JSON.parse(byStart.stdout).hash, hashes[5])
+})
+
+test('explain: the plan is what the configuration says now, not as the run began', async () => {
+  const { path } = run.copy('changed')
+  const stored = join(path, 'run.json')
+  const begun = JSON.parse(readFileSync(stored, 'utf8'))
+  const before = { ...begun.plan, maxTokens: 1, tokenBudget: 1 }
+  writeFileSync(stored, JSON.stringify({ ...begun, plan: before }))
+  run.copy('same')
+  const narrow = writeConfig(dir, 'changed', { extract: { maxTokens: 1 } })
+  const asJson = async (config: string) =>
+    JSON.parse((await explain('5', '--config', config, '--json')).stdout)
+  const tooLong = await asJson(narrow)
+  const [now, same] = [await asJson(run.configFor('changed')), await asJson(run.configFor('same'))]
+  assert.deepEqual([now.state, now.skipped], ['stored', null])
+  assert.equal(now.local.batch.id, same.local.batch.id)
+  // Taken while the limits were wider.
+  assert.deepEqual([tooLong.state, tooLong.hash], ['stored', hashes[5]])
+  assert.match(tooLong.skipped, /too long|maxTokens/)
 })
 
 test('explain: quarantined, lost, spooled, and an object that has gone', async () => {
