@@ -171,7 +171,9 @@ export class RunProcess implements RootControl {
         await publishing.abort()
         return this.#ended()
       }
-      const planted = this.#plant(await this.#options.amend(store, prepared))
+      const amended = await this.#unlessStopped(this.#options.amend(store, prepared))
+      if (amended === 'stopped') return this.#ended()
+      const planted = this.#plant(amended)
       this.#cap.handOver(planted.tree, planted.ledger)
       await this.#live(planted)
     } finally {

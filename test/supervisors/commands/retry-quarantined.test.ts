@@ -9,6 +9,9 @@ import { assertReadable, draftsmith } from '../../support/commands/draftsmith.ts
 import { entriesIn, tellIn } from '../../support/commands/finished-run.ts'
 import { filesBelow, fileUrl, folder, writeConfig } from '../../support/commands/golden-job.ts'
 import { qwen3Rows } from '../../support/commands/golden-rows.ts'
+import { layOutJob } from '../../support/crash/job.ts'
+import { start } from '../../support/crash/process.ts'
+import { startS3 } from '../../support/crash/s3-process.ts'
 
 /** What could not be computed, computed again. */
 
@@ -70,6 +73,25 @@ test('retry-quarantined: a list that a killed command left goes as the next begi
   const refused = await draftsmith(['retry-quarantined', config], { dir })
   assert.equal(refused.code, 2, refused.stderr)
   assert.ok(!existsSync(list))
+})
+
+test('retry-quarantined: told to end while the store says nothing, it ends', async (t) => {
+  const s3 = await startS3(t)
+  const job = await layOutJob(t, { s3, rows: 20 })
+  const begun = await start(t, ['run', job.config], job).ended()
+  assert.equal(begun.code, 0, begun.stderr)
+  const match = { operation: 'GetObject', key: 'manifest/segments/' }
+  const times = 1_000_000
+  await s3.setFaults([{ kind: 'hold', times, match }])
+  const run = start(t, ['retry-quarantined', job.config, '--json'], job)
+  await run.until('its look at the manifest', async () => {
+    const [left = times] = await s3.faultsLeft()
+    return left < times || undefined
+  })
+  run.signal('SIGTERM')
+  const { code, stdout, stderr } = await run.ended()
+  assert.equal(code, 143, stderr)
+  assert.equal(JSON.parse(stdout).extracted, null)
 })
 
 const rowsOf = ({ stdout }: { readonly stdout: string }): [number, number] => {
