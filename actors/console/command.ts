@@ -40,7 +40,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   set: {
     usage: `set ${maxParallelKey} N`,
-    help: 'change for this run how many requests to the store may be open at once',
+    help: 'how many requests to the store may be open at once, until the process ends',
     run: async (root, [key, value = '']) => {
       if (key !== maxParallelKey) {
         const wrong = key === undefined ? 'set what?' : `${key} cannot be set here.`

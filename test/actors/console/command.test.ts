@@ -63,6 +63,7 @@ test('console: each command reaches the root', async () => {
   assert.deepEqual(told, ['pause', 'continue', 'kill extractor/0', 'stop'])
   assert.equal(await runLine(root, '   '), '')
   assert.match(await runLine(root, 'help'), /kill ACTOR +end an actor/)
+  assert.match(await runLine(root, 'help'), /upload.maxParallel N .*until the process ends$/m)
 })
 
 test('console: a command that is none is answered by the nearest there is', async () => {
