@@ -130,10 +130,10 @@ program
 
 program
   .command('bench <name>')
-  .description('measure again what this project claims: extract, startup, replay, upload')
+  .description('measure again what this project claims: extract, startup, replay, resume, upload')
   .option('--repeats <count>', 'how often each side is measured')
   .option('--rows <count>', 'of the dataset, for extract and startup')
-  .option('--entries <count>', 'of the manifest, for replay')
+  .option('--entries <count>', 'of the manifest, for replay and resume')
   .option('--files <count>', 'of 1.1 MB, for upload')
   .option('--tls', 'for upload: through TLS, with a certificate of its own')
   .option('--work <dir>', 'where it works, and keeps what is dear to make; else a temporary folder')

@@ -24,6 +24,18 @@ test('usage: every command has its --help, on stdout', async (t) => {
   for (const command of commands) assert.match(all.stdout, new RegExp(`^ {2}${command} `, 'm'))
 })
 
+test('usage: bench --help names every benchmark', async (t) => {
+  const dir = folder(t)
+  const [help, refused] = await Promise.all([
+    draftsmith(['bench', '--help'], { dir }),
+    draftsmith(['bench', 'none'], { dir }),
+  ])
+  const names = /want=(.*), found=none/.exec(refused.stderr)?.[1]?.split(', ') ?? []
+  assert.ok(names.length > 1, refused.stderr)
+  const described = help.stdout.replace(/\s+/g, ' ').split(' Options:')[0]
+  for (const name of names) assert.match(described ?? '', new RegExp(`[ :]${name}\\b`))
+})
+
 test('usage: --version is that of package.json', async (t) => {
   const ended = await draftsmith(['--version'], { dir: folder(t) })
   const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'))
