@@ -3,8 +3,10 @@ import { entryKey, type ManifestEntry, stored } from '../manifest/entry.ts'
 import { parseSampleKey } from '../manifest/key.ts'
 import type { EntryTable } from '../manifest/table.ts'
 import type { ObjectInfo, ObjectStore } from '../store/store.ts'
+import { eachOf } from './pool.ts'
 
 const samplesPrefix = 'hidden-states/'
+export const notThere = 'is not there'
 
 /** A stored sample whose object is not what its line says. */
 export interface Difference {
@@ -45,9 +47,31 @@ export async function compareListing(
   }
   for (let row = 0; row < table.size; row++) {
     if (table.statusAt(row) !== stored || isMarked(seen, row)) continue
-    differ.push(differenceOf(table.entryAt(row), 'is not there'))
+    differ.push(differenceOf(table.entryAt(row), notThere))
   }
   return differ
+}
+
+/**
+ * Asks by its name for each object that a listing did not show: a listing that was cut short must
+ * not make lost what is there.
+ *
+ * @returns  what differs still
+ */
+export async function askForMissing(
+  store: ObjectStore,
+  table: EntryTable,
+  { differ, parallel }: { readonly differ: readonly Difference[]; readonly parallel: number },
+): Promise<Difference[]> {
+  const still: Difference[] = []
+  await eachOf(differ, parallel, async (difference) => {
+    const isMissing = difference.problem === notThere
+    const found = isMissing ? await store.head(difference.key) : undefined
+    const entry = table.entryAt(table.find(difference.hash))
+    const now = found ? sizeDifference(found, entry) : difference
+    if (now) still.push(now)
+  })
+  return still
 }
 
 export const differenceOf = (entry: ManifestEntry, problem: string): Difference => ({

@@ -3,7 +3,7 @@ import type { Random } from '../clock.ts'
 import { entryKey, type ManifestEntry, stored } from '../manifest/entry.ts'
 import type { EntryTable } from '../manifest/table.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { type Difference, differenceOf } from './compare.ts'
+import { type Difference, differenceOf, notThere } from './compare.ts'
 import { eachOf } from './pool.ts'
 
 export interface Heads {
@@ -54,7 +54,7 @@ export async function askHeads(
     // Of an object that holds several samples, the checksum is of none of them.
     const crc32 = entry.key === null ? found?.crc32 : undefined
     if (crc32 !== undefined) counts.told++
-    if (!found) differ.push(differenceOf(entry, 'is not there'))
+    if (!found) differ.push(differenceOf(entry, notThere))
     else if (crc32 !== undefined && crc32 !== entry.crc32) {
       differ.push(differenceOf(entry, `crc32: want=${entry.crc32}, found=${crc32}`))
     }

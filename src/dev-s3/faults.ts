@@ -44,6 +44,8 @@ const kindSchema = z.union([
       'equal-parts',
       /** Lists two at a time. */
       'short-pages',
+      /** Says of a page that more follows, and not where. */
+      'lost-marker',
     ]),
   }),
 ])

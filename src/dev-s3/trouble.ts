@@ -75,10 +75,15 @@ export async function answerBy(
       return send(response, { status: 200, body: '<html>Please <b>log in' })
     case 'error-in-200':
       return send(response, xml('Error', '<Code>InternalError</Code>'))
+    case 'lost-marker':
+      return send(response, { ...answer, body: withoutMarkers(String(body)) })
     default:
       return send(response, answer)
   }
 }
+
+const withoutMarkers = (page: string): string =>
+  page.replaceAll(/<(Next\w+)>.*?<\/\1>/g, '').replace('<IsTruncated>false<', '<IsTruncated>true<')
 
 export function send(response: ServerResponse, answer: Answer): void {
   const body = Buffer.from(answer.body ?? '')

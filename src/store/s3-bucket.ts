@@ -12,6 +12,22 @@ export interface S3Bucket {
   readonly checksums: boolean
 }
 
+/**
+ * Where a listing goes on, undefined after its last page. A page that says that more follows, and
+ * not where, is no end: what it leaves out would be taken for absent.
+ */
+export function nextOf(
+  page: { readonly IsTruncated?: boolean | undefined },
+  next: string | undefined,
+  what: string,
+): string | undefined {
+  if (!page.IsTruncated) return undefined
+  if (next) return next
+  throw new Failure('unavailable', `store ends a listing in its middle. store=${what}`, {
+    remedy: 'Look for what cuts listings short: the store itself, or a proxy before it.',
+  })
+}
+
 /** The answer of a request that names no object which might be absent. */
 export function there<T>(answer: Answer<T>, what: string): T {
   if (answer.kind === 'done') return answer.value

@@ -8,7 +8,7 @@
  */
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
-import { type S3Bucket, there } from './s3-bucket.ts'
+import { nextOf, type S3Bucket, there } from './s3-bucket.ts'
 import { guardBy, isNamed, S3Multipart, wholeCrc } from './s3-upload.ts'
 import type { MultipartUpload } from './store.ts'
 
@@ -71,11 +71,10 @@ export async function openS3Multiparts(
       const startedAt = Initiated?.getTime()
       open.push(new S3Multipart(at, { key: Key.slice(root.length), id: UploadId, startedAt }))
     }
-    markers = undefined
-    if (page.IsTruncated && page.NextKeyMarker !== undefined) {
-      const { NextKeyMarker, NextUploadIdMarker = '' } = page
-      markers = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker }
-    }
+    const next = nextOf(page, page.NextKeyMarker, attempt.what)
+    const { NextUploadIdMarker = '' } = page
+    markers =
+      next === undefined ? undefined : { KeyMarker: next, UploadIdMarker: NextUploadIdMarker }
   }
   return open
 }

@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
 import { readBody } from './body.ts'
-import { type S3Bucket, there } from './s3-bucket.ts'
+import { nextOf, type S3Bucket, there } from './s3-bucket.ts'
 import type { Deadline } from './s3-connection.ts'
 import { acknowledged, crcToHeader, guardOf } from './s3-headers.ts'
 import type { Acknowledgement, Body, MultipartUpload, PartRef, PutOptions } from './store.ts'
@@ -96,8 +96,8 @@ export class S3Multipart implements MultipartUpload {
         if (number === undefined || size === undefined || etag === undefined) continue
         parts.push({ number, etag, size, ...(crc32 !== undefined && { crc32 }) })
       }
-      const { IsTruncated, NextPartNumberMarker: next } = page
-      marker = IsTruncated && next !== undefined ? { PartNumberMarker: next } : undefined
+      const next = nextOf(page, page.NextPartNumberMarker, this.#what)
+      marker = next === undefined ? undefined : { PartNumberMarker: next }
     }
     return parts
   }

@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { checkKey, checkPrefix } from './keys.ts'
 import { allPages } from './pages.ts'
-import { type S3Bucket, there } from './s3-bucket.ts'
+import { nextOf, type S3Bucket, there } from './s3-bucket.ts'
 import { type Credentials, S3Connection, type S3Options } from './s3-connection.ts'
 import { acknowledged } from './s3-headers.ts'
 import { openS3Multiparts, startS3Multipart } from './s3-multipart.ts'
@@ -132,7 +132,7 @@ export class S3Store implements ObjectStore {
       const lastModified = found.LastModified?.getTime() ?? 0
       return [{ key, size: found.Size ?? 0, lastModified, ...acknowledged({ ETag: found.ETag }) }]
     })
-    const next = page.IsTruncated ? page.NextContinuationToken : undefined
+    const next = nextOf(page, page.NextContinuationToken, attempt.what)
     return next === undefined ? { objects } : { objects, next }
   }
 

@@ -1,4 +1,9 @@
-import { compareListing, type Difference, differenceOf } from '../../src/audit/compare.ts'
+import {
+  askForMissing,
+  compareListing,
+  type Difference,
+  differenceOf,
+} from '../../src/audit/compare.ts'
 import { askHeads, type Heads, pickStored } from '../../src/audit/heads.ts'
 import { eachOf } from '../../src/audit/pool.ts'
 import { checkSample, pieceBytes } from '../../src/audit/sample.ts'
@@ -67,7 +72,7 @@ async function verifyIn(store: ObjectStore, depth: VerifyDepth): Promise<Verifie
   const { identity } = await requireRun(store)
   const writer = newWriterId(systemClock, Math.random)
   const table = await openManifest(store, { writer }).replay()
-  const listed = await listAll(store, table)
+  const listed = await listAll(store, table, depth.parallel)
   const heads = await headSome(store, table, depth)
   const read = depth.deep ? await readAll(store, table, { ...depth, identity }) : []
   const { stored, quarantined, lost } = table
@@ -84,7 +89,7 @@ async function verifyIn(store: ObjectStore, depth: VerifyDepth): Promise<Verifie
   }
 }
 
-async function listAll(store: ObjectStore, table: EntryTable) {
+async function listAll(store: ObjectStore, table: EntryTable, parallel: number) {
   const tally = new Tally('listed', table.stored)
   let unnamed = 0
   const differ = await compareListing(store, table, {
@@ -94,7 +99,7 @@ async function listAll(store: ObjectStore, table: EntryTable) {
     },
   })
   tally.end()
-  return { differ, unnamed }
+  return { differ: await askForMissing(store, table, { differ, parallel }), unnamed }
 }
 
 async function headSome(store: ObjectStore, table: EntryTable, depth: VerifyDepth): Promise<Heads> {

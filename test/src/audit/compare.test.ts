@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareListing } from '../../../src/audit/compare.ts'
+import { askForMissing, compareListing } from '../../../src/audit/compare.ts'
 import { seededRandom } from '../../../src/clock.ts'
 import { entryKey } from '../../../src/manifest/entry.ts'
 import { sampleKey } from '../../../src/manifest/key.ts'
 import type { EntryTable } from '../../../src/manifest/table.ts'
+import { eachRequest } from '../../../src/store/each-request.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
+import type { ObjectStore } from '../../../src/store/store.ts'
 import { lostEntry, quarantinedEntry, storedEntry } from '../manifest/entries.ts'
 import { putSamples, tableOf } from './samples.ts'
 
@@ -76,4 +78,29 @@ test('compare: an object that holds several samples is as long as its last one n
   await store.put(key, Buffer.alloc(29))
   await store.put('hidden-states/packs/8', Buffer.alloc(10))
   assert.deepEqual((await compared(store, table)).differ, [[key, 'size: want=30, found=29']])
+})
+
+test('compare: what a listing left out is asked for by its name before it counts as lost', async () => {
+  const store = new MemoryStore()
+  const files = await putSamples(store, 6)
+  const table = tableOf(files.map(({ entry }) => entry))
+  const [lost, hidden, short] = files.map(({ entry }) => entryKey(entry))
+  await store.remove(lost)
+  await store.put(short, files[2].bytes.subarray(1))
+  const unlisted = [hidden, short]
+  const cut: ObjectStore = {
+    ...eachRequest(store, (work) => work()),
+    list: async function* (prefix) {
+      for await (const one of store.list(prefix)) if (!unlisted.includes(one.key)) yield one
+    },
+  }
+  const hooks = { unnamed: () => undefined, listed: () => undefined }
+  const differ = await compareListing(cut, table, hooks)
+  assert.deepEqual(new Set(differ.map(({ key }) => key)), new Set([lost, hidden, short]))
+  const still = await askForMissing(cut, table, { differ, parallel: 2 })
+  const want = files[2].entry.length
+  assert.deepEqual(
+    new Set(still.map(({ key, problem }) => `${key} ${problem}`)),
+    new Set([`${lost} is not there`, `${short} size: want=${want}, found=${want - 1}`]),
+  )
 })

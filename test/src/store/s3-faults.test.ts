@@ -256,3 +256,28 @@ test('s3 faults: an endpoint that is down is tried again until it is up', async 
   assert.equal(String(await store.get('k')), 'x')
   await server?.close()
 })
+
+test('s3 faults: a page that says that more follows, and not where, is no end', async () => {
+  const { server, plain } = await faulty()
+  for (const key of ['dataset/a', 'dataset/b']) await plain.put(key, text('x'))
+  const upload = await plain.startMultipart('dataset/c')
+  const asks = [
+    () => plain.listPage({ prefix: 'dataset/' }),
+    () => plain.openMultiparts('dataset/'),
+    () => upload.listParts(),
+  ]
+  for (const ask of asks) {
+    server.faults.push({ times: 1, kind: 'lost-marker' })
+    await assert.rejects(ask(), {
+      kind: 'unavailable',
+      message: /ends a listing in its middle. store=s3:\/\/bucket\/dataset/,
+    })
+  }
+})
+
+test('s3 faults: such a page is asked for again', async () => {
+  const { server, store } = await faulty()
+  for (const key of ['a', 'b']) await store.put(key, text('x'))
+  server.faults.push({ times: 2, kind: 'lost-marker' })
+  assert.deepEqual((await store.listPage({ prefix: '' })).objects.length, 2)
+})
