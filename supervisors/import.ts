@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { importer } from '../actors/importer/index.ts'
 import type { SupervisorSpec } from '../protocol/child.ts'
 import { captureNames } from '../src/models/hidden-states.ts'
@@ -6,10 +5,8 @@ import { sampleMetadata } from '../src/sample/encode.ts'
 import { backoff } from './backoff.ts'
 import type { Job } from './job.ts'
 import { judgeStore } from './judge.ts'
+import { leftAloneFile } from './left-alone-list.ts'
 import type { Prepared } from './preflight.ts'
-
-/** Where the files are named that an import left alone, with the reason: a JSON line each. */
-export const leftAloneFile = (work: string): string => join(work, 'logs', 'import-left-alone.jsonl')
 
 /**
  *     import (one-for-one)
@@ -47,6 +44,10 @@ const importTree =
     }
   }
 
+/** Of an importer's word on what it skipped, for whatever reason. */
+export const filesLeft = (skipped: Readonly<Record<string, number>>): number =>
+  Object.values(skipped).reduce((sum, files) => sum + files, 0)
+
 /** Of `import`. Whole is one of which every file was taken, or was there before. */
 export const importing = (dir: string): Job => ({
   computes: false,
@@ -58,8 +59,7 @@ export const importing = (dir: string): Job => ({
     const events = judgeStore(ledger)
     if (outcome || batches.leased > 0) events.push({ type: 'replayed' })
     if (!outcome) return events
-    const leftAlone = Object.values(skipped).reduce((sum, files) => sum + files, 0)
-    const incomplete = outcome.failed + leftAlone > 0
+    const incomplete = outcome.failed + filesLeft(skipped) > 0
     return [...events, { type: 'finished', incomplete }]
   },
 })

@@ -1,11 +1,11 @@
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { z } from 'zod'
 import { count } from '../../actors/console/text.ts'
 import { findFiles } from '../../actors/importer/find.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { explain, Failure } from '../../src/failure.ts'
-import { importing, leftAloneFile } from '../import.ts'
+import { filesLeft, importing } from '../import.ts'
+import { leftAloneFile, readLeftAlone } from '../left-alone-list.ts'
 import { type RunResult, resultText } from '../report.ts'
 import { exitCodes } from '../run-machine.ts'
 import { supervised } from '../supervised.ts'
@@ -52,9 +52,6 @@ function isWithin(dir: string, other: string): boolean {
   return !relative(real(other), real(dir)).startsWith('..')
 }
 
-const lineSchema = z.object({ file: z.string(), reason: z.string(), facts: z.string() })
-type LeftAlone = z.output<typeof lineSchema>
-
 function importJson(result: RunResult, list: string) {
   const { code, failure, status } = result
   const { reader: source, ledger } = status
@@ -69,9 +66,10 @@ function importJson(result: RunResult, list: string) {
       files: source.rows,
       imported: source.batches.done,
       alreadyThere: source.found,
+      leftAlone: filesLeft(source.skipped),
       ...source.outcome,
     },
-    leftAlone: source?.outcome ? readList(list) : [],
+    leftAlone: source?.outcome ? readLeftAlone(list) : [],
     stored: ledger?.stored ?? null,
     failed: ledger?.failed ?? [],
   }
@@ -81,10 +79,11 @@ function importText(result: RunResult, list: string): string {
   const { reader: source, ledger } = result.status
   if (!source?.outcome) return resultText(result, { json: false })
   const { failed } = source.outcome
-  const leftAlone = readList(list)
+  const left = filesLeft(source.skipped)
+  const listed = readLeftAlone(list)
   const taken = `${count(source.batches.done)} imported, ${count(source.found)} already there`
   const ends = [
-    `${count(leftAlone.length)} left alone`,
+    `${count(left)} left alone`,
     ...(failed > 0 ? [`${count(failed)} refused by the store`] : []),
   ]
   const { code, store } = { ...result, ...result.status }
@@ -92,18 +91,11 @@ function importText(result: RunResult, list: string): string {
   return [
     whole ? `Done: every file's sample is in ${store}` : `Finished, but not whole: ${store}`,
     `Of ${count(source.rows)} files: ${taken}, ${ends.join(', ')}. All stay where they are.`,
-    ...leftAlone
+    ...listed
       .slice(0, namedMax)
       .map(({ file, reason, facts }) => `  ${file}: ${reason} (${facts})`),
-    ...(leftAlone.length > namedMax ? [`  … all are named in ${list}`] : []),
+    ...(listed.length < left ? [`  … not all could be listed in ${list}`] : []),
+    ...(listed.length === left && left > namedMax ? [`  … all are named in ${list}`] : []),
     ...(ledger?.failed ?? []).map(({ hash, reason }) => `failed ${hash}: ${reason}`),
   ].join('\n')
 }
-
-const readList = (list: string): LeftAlone[] =>
-  existsSync(list)
-    ? readFileSync(list, 'utf8')
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => lineSchema.parse(JSON.parse(line)))
-    : []

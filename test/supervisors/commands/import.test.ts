@@ -41,20 +41,15 @@ test('import: killed in the middle and again, it ends as if never disturbed', as
   for (const crash of [
     { at: 'spool.before-rename', hit: 3, end: 'all' },
     { at: 'ledger.stored', hit: 4, end: 'all' },
-    { at: 'spool.renamed', hit: 2, end: 'thread' },
   ] as const) {
     const killed = await start(t, ['import', files, config], { dir, crash }).ended()
-    if (crash.end === 'all') assert.equal(killed.signal, 'SIGKILL', killed.stderr)
-    else {
-      assert.equal(killed.code, 1, killed.stderr)
-      assert.match(killed.stdout, /, 3 left alone. All stay where they are.\n/)
-      assert.match(killed.stdout, /hs_1.safetensors: no hidden states and token ids inside \(/)
-    }
+    assert.equal(killed.signal, 'SIGKILL', killed.stderr)
   }
   const { code, stdout, stderr } = await draftsmith(['import', files, config, '--json'], { dir })
   assert.equal(code, 1, stderr)
   const told = JSON.parse(stdout)
-  assert.deepEqual([told.files.files, told.files.imported, told.files.alreadyThere], [15, 0, 12])
+  const { imported, alreadyThere, leftAlone } = told.files
+  assert.deepEqual([told.files.files, imported + alreadyThere, leftAlone], [15, 12, 3])
   assert.deepEqual(
     told.leftAlone.map((left: { file: string; reason: string }) => [left.file, left.reason]),
     [
@@ -67,6 +62,32 @@ test('import: killed in the middle and again, it ends as if never disturbed', as
   assert.deepEqual(listing(files), before, 'the files stay as they were')
   assert.deepEqual(readdirSync(join(dir, 'now/work/spool')), [])
   await assertNothingLeftToRun(dir, config)
+})
+
+test('import: one whose thread ends is started again, and takes the rest', async (t) => {
+  const dir = folder(t)
+  const files = await earlier(dir)
+  addStrangers(files)
+  const config = writeConfig(dir, 'now')
+  const crash = { at: 'spool.renamed', hit: 2, end: 'thread' } as const
+  const { code, stdout, stderr } = await start(t, ['import', files, config], { dir, crash }).ended()
+  assert.equal(code, 1, stderr)
+  assert.match(stderr, /"child":"importer".*"msg":"died"/)
+  assert.match(stdout, /, 3 left alone. All stay where they are.\n/)
+  assert.match(stdout, /hs_1.safetensors: no hidden states and token ids inside \(/)
+  assert.deepEqual(samplesOf(dir, 'now'), withoutStrangers(listing(files)))
+})
+
+test('import: a list that cannot be written hides no file that was left alone', async (t) => {
+  const dir = folder(t)
+  const files = join(dir, 'files')
+  mkdirSync(files)
+  addStrangers(files)
+  const config = writeConfig(dir, 'now')
+  mkdirSync(join(dir, 'now/work/logs/import-left-alone.jsonl'), { recursive: true })
+  const { code, stdout, stderr } = await draftsmith(['import', files, config], { dir })
+  assert.equal(code, 1, stderr)
+  assert.match(stdout, /, 3 left alone. All stay where they are.\n {2}… not all could be listed/)
 })
 
 const withoutStrangers = (before: Readonly<Record<string, string>>) =>
