@@ -31,16 +31,37 @@ export async function openFileMultiparts(
   ask: { readonly prefix: string; readonly pathOf: (key: string) => string },
 ): Promise<readonly MultipartUpload[]> {
   const open: MultipartUpload[] = []
-  for (const id of await namesIn(parts)) {
+  for (const id of (await namesIn(parts)) ?? []) {
     const folder = join(parts, id)
-    // Without its key file the start itself was cut short: it is found with the empty key.
-    const key = await readFile(join(folder, KEY_FILE), 'utf8').catch(() => '')
-    if (!key.startsWith(ask.prefix)) continue
-    const begun = await stat(join(folder, KEY_FILE)).catch(() => undefined)
-    const startedAt = Math.floor(begun?.mtimeMs ?? 0)
+    const { key, startedAt } = await begun(folder)
+    if (startedAt === undefined || !key.startsWith(ask.prefix)) continue
     open.push(new FileMultipart(folder, { key, path: ask.pathOf(key), id, startedAt }))
   }
   return open
+}
+
+/** Without its key file the start itself was cut short, or is under way: the key is empty. */
+async function begun(
+  folder: string,
+): Promise<{ readonly key: string; readonly startedAt: number | undefined }> {
+  const path = join(folder, KEY_FILE)
+  try {
+    const key = (await unlessGone(readFile(path, 'utf8'))) ?? ''
+    const since = (await unlessGone(stat(path))) ?? (await unlessGone(stat(folder)))
+    return { key, startedAt: since && Math.floor(since.mtimeMs) }
+  } catch (error) {
+    throw fileFailure(error, { doing: 'list uploads', path })
+  }
+}
+
+/** Undefined where there is no such file: any other error does not tell that it is gone. */
+async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
 }
 
 class FileMultipart implements MultipartUpload {
@@ -87,7 +108,7 @@ class FileMultipart implements MultipartUpload {
       const bodies: Body[] = []
       for (const ref of parts) {
         const path = this.#partPath(ref)
-        const found = await stat(path).catch(() => undefined)
+        const found = await unlessGone(stat(path))
         if (found?.size !== ref.size) this.#refuse(`upload has no such part. part=${ref.number}`)
         bodies.push({ path, offset: 0, length: ref.size })
       }
@@ -127,7 +148,7 @@ class FileMultipart implements MultipartUpload {
     for (const name of await readdir(this.#folder)) {
       const { number, etag } = partName.exec(name)?.groups ?? {}
       if (number === undefined || etag === undefined) continue
-      const file = await stat(join(this.#folder, name)).catch(() => undefined)
+      const file = await unlessGone(stat(join(this.#folder, name)))
       if (!file) continue
       const { size, mtimeMs: at } = file
       const found = { number: Number(number), etag, size, crc32: Number.parseInt(etag, 16), at }
@@ -137,7 +158,7 @@ class FileMultipart implements MultipartUpload {
   }
 
   async #mustBeOpen(): Promise<void> {
-    const found = await stat(join(this.#folder, KEY_FILE)).catch(() => undefined)
+    const found = await unlessGone(stat(join(this.#folder, KEY_FILE)))
     if (!found) this.#refuse('upload was completed or aborted.')
   }
 
@@ -158,11 +179,10 @@ class FileMultipart implements MultipartUpload {
   }
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
+async function namesIn(folder: string): Promise<readonly string[] | undefined> {
   try {
-    return await readdir(folder)
+    return await unlessGone(readdir(folder))
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return []
     throw fileFailure(error, { doing: 'list uploads', path: folder })
   }
 }

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -171,4 +180,26 @@ test('file: killed while it puts, an object is whole, old or new (seed 11)', asy
     assert.ok(found.equals(Buffer.alloc(8 << 20, found[0] ?? 0)))
     assert.deepEqual(await keysOf(store.list('')), ['versions/latest'])
   }
+})
+
+test('file: an upload whose start was cut short is as old as its folder', async () => {
+  const root = tempFolder()
+  const folder = join(root, '.draftsmith', 'parts', 'cut-short')
+  mkdirSync(folder, { recursive: true })
+  utimesSync(folder, 1_700_000_000, 1_700_000_000)
+  const [found] = await new FileStore(root).openMultiparts('')
+  assert.deepEqual([found?.key, found?.startedAt], ['', 1_700_000_000_000])
+})
+
+test('file: an upload that cannot be looked at is not taken for one that ended', async () => {
+  const root = tempFolder()
+  const store = new FileStore(root)
+  const upload = await store.startMultipart('dataset/a')
+  const key = join(root, '.draftsmith', 'parts', upload.id, 'key')
+  rmSync(key)
+  await assert.rejects(upload.listParts(), { message: /completed or aborted/ })
+  symlinkSync('key', key)
+  const message = /symbolic links lead round in a circle/
+  await assert.rejects(upload.listParts(), { kind: 'invalid', message })
+  await assert.rejects(store.openMultiparts(''), { kind: 'invalid', message })
 })
