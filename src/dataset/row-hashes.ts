@@ -15,6 +15,9 @@ const headerBytes = magic.length + 8
 const fingerprintBytes = 32
 const hashBytes = 16
 
+const payloadBytes = (rows: number): number =>
+  fingerprintBytes + Math.ceil(rows / 8) + rows * hashBytes
+
 /** Row → the 16 bytes of its content hash, for the rows that were read so far. */
 export class RowHashes {
   readonly rows: number
@@ -28,7 +31,7 @@ export class RowHashes {
   constructor(rows: number, fingerprint: Uint8Array) {
     this.rows = rows
     const bitsEnd = fingerprintBytes + Math.ceil(rows / 8)
-    this.#payload = new Uint8Array(bitsEnd + rows * hashBytes)
+    this.#payload = new Uint8Array(payloadBytes(rows))
     this.#payload.set(fingerprint.subarray(0, fingerprintBytes))
     this.#knownBits = this.#payload.subarray(fingerprintBytes, bitsEnd)
     this.#hashes = this.#payload.subarray(bitsEnd)
@@ -77,8 +80,7 @@ export class RowHashes {
    */
   static decode(bytes: Uint8Array, rows: number, fingerprint: Uint8Array): RowHashes {
     const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    const table = new RowHashes(rows, fingerprint)
-    const want = headerBytes + table.#payload.length
+    const want = headerBytes + payloadBytes(rows)
     if (file.length < headerBytes || file.toString('latin1', 0, magic.length) !== magic) {
       throw refused('not such a table', magic, file.toString('latin1', 0, magic.length))
     }
@@ -93,6 +95,8 @@ export class RowHashes {
       const wantHex = Buffer.from(fingerprint).toString('hex')
       throw refused('of another dataset', wantHex, found.toString('hex'))
     }
+    // Only now is the number of rows one that the file bears out.
+    const table = new RowHashes(rows, fingerprint)
     table.#payload.set(payload)
     for (const byte of table.#knownBits) for (let b = byte; b > 0; b &= b - 1) table.#known++
     return table

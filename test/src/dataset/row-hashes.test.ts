@@ -73,3 +73,17 @@ test('row hashes: any damaged byte and any cut is refused', () => {
     assert.throws(() => RowHashes.load(path, 10, fingerprint), { kind: 'corrupt' })
   }
 })
+
+test('row hashes: a number of rows that the file does not bear out takes no memory', () => {
+  someTable(10).save(path)
+  const file = readFileSync(path)
+  file.writeUInt32LE(2 ** 32 - 1, 8)
+  assert.throws(() => RowHashes.decodeAny(file), {
+    kind: 'corrupt',
+    message: /cut or grown.*found=/,
+  })
+  assert.throws(() => RowHashes.decodeAny(Buffer.alloc(3)), {
+    kind: 'corrupt',
+    message: /not such/,
+  })
+})
