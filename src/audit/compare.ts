@@ -1,9 +1,10 @@
 /** The manifest's table against a listing of the store: presence and size of every object. */
+
+import { eachOf } from '../each-of.ts'
 import { entryKey, type ManifestEntry, stored } from '../manifest/entry.ts'
 import { parseSampleKey } from '../manifest/key.ts'
 import type { EntryTable } from '../manifest/table.ts'
 import type { ObjectInfo, ObjectStore } from '../store/store.ts'
-import { eachOf } from './pool.ts'
 
 const samplesPrefix = 'hidden-states/'
 export const notThere = 'is not there'

@@ -1,10 +1,10 @@
 /** What the store itself says of single objects: their checksums, where it keeps them. */
 import type { Random } from '../clock.ts'
+import { eachOf } from '../each-of.ts'
 import { entryKey, type ManifestEntry, stored } from '../manifest/entry.ts'
 import type { EntryTable } from '../manifest/table.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Difference, differenceOf, notThere } from './compare.ts'
-import { eachOf } from './pool.ts'
 
 export interface Heads {
   readonly asked: number

@@ -1,4 +1,5 @@
 /** Every line that the manifest's files still hold of one sample, and where each stands. */
+import { eachOf } from '../each-of.ts'
 import type { ManifestEntry } from '../manifest/entry.ts'
 import { rowEntry } from '../manifest/entry.ts'
 import {
@@ -7,7 +8,7 @@ import {
   segmentsPrefix,
   snapshotsPrefix,
 } from '../manifest/names.ts'
-import { inParallel, openObject } from '../manifest/read.ts'
+import { openObject, readersMax } from '../manifest/read.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 export interface HistoryLine {
@@ -38,7 +39,7 @@ export async function historyOf(store: ObjectStore, hash: string): Promise<Histo
   }
   const lines: HistoryLine[] = []
   const words = wordsOf(hash)
-  await inParallel(files, async ({ key, size, lastModified }) => {
+  await eachOf(files, readersMax, async ({ key, size, lastModified }) => {
     const opened = await openObject(store, { key, size })
     const writer = parseSegmentKey(key)?.writer ?? null
     await opened?.read((rows) => {

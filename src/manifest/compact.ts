@@ -1,10 +1,12 @@
 /** Many segments → one snapshot; then, after a grace, the segments it covers are removed. */
+
 import type { Clock, Random } from '../clock.ts'
+import { eachOf } from '../each-of.ts'
 import { probe } from '../probe.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { covers, type Heads, includes, raise } from './heads.ts'
 import { newWriterId, snapshotKey } from './names.ts'
-import { inParallel } from './read.ts'
+import { readersMax } from './read.ts'
 import type { ListedSnapshot, Listing, Replayed } from './replay.ts'
 import { writeSnapshot } from './snapshot.ts'
 
@@ -42,7 +44,7 @@ export async function compact(
   const snapshot = isCovered(state, listing) ? undefined : await write(store, state, options)
   const needless = needlessIn(listing, state, options)
   if (needless.length > 0) probe('manifest.before-remove')
-  await inParallel(needless, ({ key }) => store.remove(key))
+  await eachOf(needless, readersMax, ({ key }) => store.remove(key))
   return { snapshot, removed: needless.length }
 }
 

@@ -1,4 +1,5 @@
 /** Manifest files from a store, in bounded memory: small ones whole, big ones a batch at a time. */
+import { eachOf } from '../each-of.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { EntryRows } from './entry.ts'
 import type { Header } from './header.ts'
@@ -14,7 +15,7 @@ export interface ManifestObject {
 const wholeBytes = 8 << 20
 const openingBytes = 64 << 10
 /** Requests at once: enough to hide a store's latency, few beside the uploads. */
-const readersMax = 8
+export const readersMax = 8
 
 /** A file that was opened; its entries are not read yet. */
 export interface OpenedObject {
@@ -66,24 +67,11 @@ async function readBatches(
   },
 ): Promise<boolean> {
   let complete = true
-  const readOne = async (range: Opening['ranges'][number], number: number) => {
+  const readOne = async ([number, range]: readonly [number, Opening['ranges'][number]]) => {
     const bytes = complete ? await from.slice(range) : undefined
     if (bytes) from.take(decodeBatch(opening, { key: from.key, number, bytes }))
     else complete = false
   }
-  await inParallel(opening.ranges, readOne, from.atOnce)
+  await eachOf(opening.ranges.entries(), from.atOnce, readOne)
   return complete
-}
-
-/** Runs the work for all items, so many at once; rejects with the first that failed. */
-export async function inParallel<T>(
-  items: readonly T[],
-  work: (item: T, index: number) => Promise<void>,
-  atOnce = readersMax,
-): Promise<void> {
-  const queue = items.entries()
-  const runner = async () => {
-    for (const [index, item] of queue) await work(item, index)
-  }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, runner))
 }

@@ -1,4 +1,5 @@
 /** From a store to the table: newest snapshots, then the segments that none of them covers. */
+import { eachOf } from '../each-of.ts'
 import { Failure } from '../failure.ts'
 import type { ObjectInfo, ObjectStore } from '../store/store.ts'
 import { damaged } from './header.ts'
@@ -11,7 +12,7 @@ import {
   segmentsPrefix,
   snapshotsPrefix,
 } from './names.ts'
-import { inParallel, openObject } from './read.ts'
+import { openObject, readersMax } from './read.ts'
 import type { EntryTable } from './table.ts'
 
 /** Listings that may contradict what is read, each because another compacted or wrote meanwhile. */
@@ -136,7 +137,7 @@ async function readSegments(
 ): Promise<boolean> {
   const wanted = open(listing.segments, state)
   let complete = true
-  await inParallel(wanted, async ({ key, size, writer, seq }) => {
+  await eachOf(wanted, readersMax, async ({ key, size, writer, seq }) => {
     const opened = await openObject(store, { key, size })
     if (!opened) {
       complete = false

@@ -5,10 +5,10 @@ import {
   differenceOf,
 } from '../../src/audit/compare.ts'
 import { askHeads, type Heads, pickStored } from '../../src/audit/heads.ts'
-import { eachOf } from '../../src/audit/pool.ts'
 import { checkSample, pieceBytes } from '../../src/audit/sample.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { S3Config } from '../../src/config/schema.ts'
+import { eachOf } from '../../src/each-of.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'

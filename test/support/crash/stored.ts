@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { eachOf } from '../../../src/each-of.ts'
 import { type ManifestEntry, rowHash } from '../../../src/manifest/entry.ts'
 import { parseSampleKey } from '../../../src/manifest/key.ts'
 import { openManifest } from '../../../src/manifest/log.ts'
-import { inParallel, openObject } from '../../../src/manifest/read.ts'
+import { openObject, readersMax } from '../../../src/manifest/read.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
 import type { ObjectInfo } from '../../../src/store/store.ts'
 import type { Job } from './job.ts'
@@ -27,7 +28,7 @@ export async function readStored(job: Place): Promise<Stored> {
     const objects: Record<string, string> = {}
     const infos = await listed(job)
     for (const { key } of infos) objects[key] = ''
-    await inParallel(infos, async ({ key }) => {
+    await eachOf(infos, readersMax, async ({ key }) => {
       const bytes = await store.get(key)
       if (bytes) objects[key] = createHash('sha256').update(bytes).digest('hex')
     })
