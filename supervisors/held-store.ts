@@ -6,6 +6,7 @@ import { isAlive, thisHolder } from '../src/manifest/holder.ts'
 import { acquireLock, type ManifestLock } from '../src/manifest/lock.ts'
 import { newWriterId } from '../src/manifest/names.ts'
 import { conditionalPuts } from '../src/store/conditional.ts'
+import type { Acquire } from '../src/store/limited.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { keepLock } from './lock-beat.ts'
 import { consoleTarget } from './log-target.ts'
@@ -56,6 +57,23 @@ export function takeLock(
 
 /** Throws once the run is another's, or may be without our having been told. */
 export type StillHeld = () => void
+
+/**
+ * Permits for what cannot be undone: each try asks anew whether the run is still held. A request
+ * that broke off while the process was suspended is not sent again then.
+ */
+export const whenHeld =
+  (acquire: Acquire, stillHeld: StillHeld): Acquire =>
+  async () => {
+    const release = await acquire()
+    try {
+      stillHeld()
+      return release
+    } catch (error) {
+      release('lost')
+      throw error
+    }
+  }
 
 /**
  * Works on a store while no supervisor does.

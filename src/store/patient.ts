@@ -19,6 +19,10 @@ interface Use {
   readonly log?: Log
 }
 
+interface SoleUse extends Partial<Pick<Use, 'acquire' | 'attempts'>> {
+  readonly maxParallel?: number
+}
+
 /** The store as every part of a run uses it: a permit for each request, and retries around that. */
 export async function patientStore(place: StorePlace, use: Use): Promise<ObjectStore> {
   return retrying(limited(await openStore(place.url, place.s3), use.acquire), {
@@ -29,15 +33,19 @@ export async function patientStore(place: StorePlace, use: Use): Promise<ObjectS
   })
 }
 
+/** Permits of one who has no ledger to ask. */
+export const solePermits = (maxParallel: number): Acquire =>
+  new Permits(maxParallel).taker('sole', 'sample')
+
 /**
  * The same for one who uses the store alone, with no ledger to ask: the permits are its own.
  *
  * @param maxParallel  requests open at once, however many the caller begins
+ * @param acquire      in place of that: permits that several stores share
  */
 export async function soleStore(
   place: StorePlace,
-  { maxParallel = 100, attempts = 5 }: { maxParallel?: number; attempts?: number } = {},
+  { maxParallel = 100, attempts = 5, acquire = solePermits(maxParallel) }: SoleUse = {},
 ): Promise<ObjectStore> {
-  const acquire = new Permits(maxParallel).taker('sole', 'sample')
   return await patientStore(place, { acquire, attempts })
 }

@@ -8,10 +8,11 @@ import { lockKey } from '../../src/manifest/holder.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { requireRun } from '../../src/run/stored-run.ts'
-import { soleStore } from '../../src/store/patient.ts'
+import { solePermits, soleStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { type StillHeld, type StoreOptions, s3Here, whileHeld } from '../held-store.ts'
+import { type StillHeld, type StoreOptions, s3Here, whenHeld, whileHeld } from '../held-store.ts'
 import { Tally } from '../tally.ts'
+import { firstLines } from './first-lines.ts'
 
 /** `gc STORE_URL`: removes what lies in a store and is of no use to its run. */
 
@@ -26,19 +27,20 @@ export interface GcOptions extends StoreOptions {
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const hoursOf = (ms: number): number => ms / hourMs
-/** More keys are for `--json`. */
-const keysShown = 100
 
 export async function gc(url: string, options: GcOptions): Promise<number> {
   requireAge(options.olderThanMs)
-  const store = await soleStore({ url, s3: s3Here(options) }, { maxParallel: options.parallel })
+  const place = { url, s3: s3Here(options) }
+  const acquire = solePermits(options.parallel)
+  const store = await soleStore(place, { acquire })
   await requireRun(store)
   // A run that lives has objects that no segment names yet: to look is harmless, to remove is not.
   const found = options.dryRun
     ? await look(store, options)
     : await whileHeld(store, 'gc', async (stillHeld) => {
         const seen = await look(store, options)
-        await remove(store, seen, { ...options, stillHeld })
+        const held = await soleStore(place, { acquire: whenHeld(acquire, stillHeld) })
+        await remove(held, seen, { ...options, stillHeld })
         return seen
       })
   const told = { store: store.url, ...options, found }
@@ -79,15 +81,14 @@ async function nowBy(store: ObjectStore): Promise<number> {
 }
 
 async function remove(
-  store: ObjectStore,
+  held: ObjectStore,
   found: Garbage,
   { parallel, stillHeld }: { readonly parallel: number; readonly stillHeld: StillHeld },
 ): Promise<void> {
   const { manifest, probes, samples, uploads } = found
   const tally = new Tally('removed', samples.length + manifest.length + probes.length)
   await eachOf([...samples, ...probes, ...manifest], parallel, async ({ key }) => {
-    stillHeld()
-    await store.remove(key)
+    await held.remove(key)
     tally.one()
   })
   await eachOf(uploads, parallel, async (upload) => {
@@ -123,10 +124,7 @@ function gcJson({ store, dryRun, olderThanMs, found }: Told): string {
 
 function gcText({ store, dryRun, olderThanMs, found }: Told): string {
   const keys = [found.samples, found.manifest, found.probes].flat().map(({ key }) => key)
-  const lines = dryRun ? keys.slice(0, keysShown) : []
-  if (dryRun && keys.length > keysShown) {
-    lines.push(`… and ${count(keys.length - keysShown)} more; --json names them all`)
-  }
+  const lines = dryRun ? firstLines(keys) : []
   const amount = (objects: readonly GarbageObject[]) =>
     `${count(objects.length)} (${formatBytes(sum(objects).bytes)})`
   lines.push(
