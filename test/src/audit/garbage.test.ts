@@ -8,26 +8,14 @@ import { openManifest } from '../../../src/manifest/log.ts'
 import { newWriterId } from '../../../src/manifest/names.ts'
 import { eachRequest } from '../../../src/store/each-request.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
-import type { ListPage, ObjectStore } from '../../../src/store/store.ts'
+import type { ObjectStore } from '../../../src/store/store.ts'
+import { aged, now } from './aged.ts'
 import { putSamples } from './samples.ts'
 
 const random = seededRandom(11)
 const day = 86_400_000
-const now = 1_800_000_000_000
 /** A day and an hour before now. */
 const rule: GarbageRule = { before: now - day, graceMs: day, listed: () => undefined }
-
-/** The store, as if each object were as old as `ageOf` says of its key. */
-const aged = (store: ObjectStore, ageOf: (key: string) => number): ObjectStore =>
-  eachRequest(store, async (work) => {
-    const value = await work()
-    if (!isPage(value)) return value
-    const objects = value.objects.map((info) => ({ ...info, lastModified: now - ageOf(info.key) }))
-    return { ...value, objects }
-  })
-
-const isPage = (value: unknown): value is ListPage =>
-  typeof value === 'object' && value !== null && 'objects' in value
 
 async function written(store: ObjectStore, count: number, times = 1) {
   const clock = new SimulatedClock(now)

@@ -6,6 +6,7 @@ import { openManifest } from '../../../src/manifest/log.ts'
 import { newWriterId } from '../../../src/manifest/names.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { lostEntry, quarantinedEntry, storedEntry } from '../manifest/entries.ts'
+import { aged, now } from './aged.ts'
 
 const random = seededRandom(12)
 const clock = new SimulatedClock(1_800_000_000_000)
@@ -36,13 +37,19 @@ test('history: all lines of one sample, with file and writer, in every file', as
     [...files, snapshot].map((file) => of(file)?.entry),
     [failed, stored, loss, loss],
   )
+  // The oldest first, in whichever order their keys are listed.
+  const ages = new Map([...files, snapshot].map((file, i) => [file, [10, 40, 20, 30][i] ?? 0]))
+  const byAge = await historyOf(
+    aged(store, (key) => ages.get(key) ?? 0),
+    hash,
+  )
+  assert.deepEqual(
+    byAge.map(({ file, at }) => [file, at]),
+    [files[1], snapshot, files[2], files[0]].map((file) => [file, now - (ages.get(file) ?? 0)]),
+  )
   const writers = files.map((file) => of(file)?.writer)
   assert.equal(writers[0], writers[1])
   assert.notEqual(writers[0], writers[2])
   assert.equal(of(snapshot)?.writer, null)
-  assert.deepEqual(
-    lines.map(({ at }) => at),
-    lines.map(({ at }) => at).sort((a, b) => a - b),
-  )
   assert.deepEqual(await historyOf(store, 'f'.repeat(32)), [])
 })
