@@ -77,8 +77,8 @@ export const ledgerContract = {
    */
   permit: request<PermitAsk, boolean>(),
   /**
-   * Idempotent; also ends a question that still waits. Permits of an asker whose port closes come
-   * back by themselves.
+   * Idempotent. A question that still waits keeps its place, and the permit that it gets goes back
+   * at once. Permits of an asker whose port closes come back by themselves.
    */
   release: request<PermitEnd, void>(),
   /** From now on so many permits at most, in place of what the ledger was started with. */

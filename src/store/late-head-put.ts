@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib'
 import type { MultipartUpload, ObjectStore, PartRef } from './store.ts'
 
-/** S3 takes no smaller ones but the last, and 10,000 of them: 80 GiB. */
+/** S3 takes no smaller ones but the last, and 10,000 of them: 78 GiB. */
 const standardPartBytes = 8 << 20
 
 /** What an object is told of before its first byte. */

@@ -26,7 +26,7 @@ export interface PartSizes {
 
 /**
  * Parts in flight lie in memory: 64 MiB of them, or one whole file of that size. Only files beyond
- * 144 GB have larger parts.
+ * 151 GB have larger parts.
  */
 const usualSizes: PartSizes = { wholeBytesMax: 64 * 2 ** 20, partBytes: 16 * 2 ** 20 }
 const partsAtOnce = 4

@@ -1,7 +1,7 @@
 /**
  * Puts without the SDK's middleware, which costs two milliseconds of processor time each. All that
  * both ways must agree on is the SDK's: where the bucket is, the credentials and when they are
- * read anew, the correction of this machine's clock. What a put means stays in `s3.ts`.
+ * read anew, the correction of this machine's clock. What a put means stays in `s3-put.ts`.
  */
 import type { Agent } from 'node:http'
 import type { S3Client } from '@aws-sdk/client-s3'

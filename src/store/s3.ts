@@ -1,5 +1,6 @@
 /**
- * `s3://`: a bucket, or a prefix in one, at any S3-compatible endpoint. One call is one request.
+ * `s3://`: a bucket, or a prefix in one, at any S3-compatible endpoint. One call is one request;
+ * only uploads and their parts are listed to the last page at once.
  */
 import {
   DeleteObjectCommand,

@@ -14,7 +14,7 @@ import { putSamples } from './samples.ts'
 
 const random = seededRandom(11)
 const day = 86_400_000
-/** A day and an hour before now. */
+/** What is older than a day. */
 const rule: GarbageRule = { before: now - day, graceMs: day, listed: () => undefined }
 
 async function written(store: ObjectStore, count: number, times = 1) {
