@@ -80,7 +80,7 @@ test('compare: an object that holds several samples is as long as its last one n
   assert.deepEqual((await compared(store, table)).differ, [[key, 'size: want=30, found=29']])
 })
 
-test('compare: what a listing left out is asked for by its name before it counts as lost', async () => {
+test('compare: what a listing left out is asked for by name before it is lost', async () => {
   const store = new MemoryStore()
   const files = await putSamples(store, 6)
   const table = tableOf(files.map(({ entry }) => entry))
