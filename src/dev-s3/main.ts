@@ -6,6 +6,7 @@
  *
  *     {"faults": [ … ]}   takes the place of what faults are left; answered by {"faults": <count>}
  *     {"stats": true}     answered by {"stats": { … }}
+ *     {"anew": true}      as "stats"; from now on the peak is that of what is open after this
  *     {"left": true}      answered by {"left": [ … ]}: how often each fault may still be used
  */
 import { readFileSync } from 'node:fs'
@@ -18,6 +19,7 @@ import { startDevS3 } from './server.ts'
 const lineSchema = z.union([
   z.object({ faults: z.array(faultSchema) }),
   z.object({ stats: z.literal(true) }),
+  z.object({ anew: z.literal(true) }),
   z.object({ left: z.literal(true) }),
 ])
 
@@ -46,6 +48,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   const asked = lineSchema.parse(JSON.parse(line))
   if ('stats' in asked) {
     print({ stats: server.stats })
+  } else if ('anew' in asked) {
+    print({ stats: server.stats })
+    server.stats.peak = server.stats.open
   } else if ('left' in asked) {
     print({ left: server.faults.map(({ times }) => times) })
   } else {

@@ -22,6 +22,8 @@ export interface S3Process {
   /** How often each fault that is left may still be used. */
   faultsLeft(): Promise<readonly number[]>
   stats(): Promise<DevS3Stats>
+  /** As `stats`; from now on the peak is counted anew. */
+  statsAnew(): Promise<DevS3Stats>
 }
 
 /** Bucket `draftsmith`; ends with the test. @param keys  that it knows, and no others */
@@ -53,6 +55,7 @@ export async function startS3(
     endpoint: String(opened.endpoint),
     setFaults: async (faults) => void (await ask({ faults })),
     faultsLeft: async () => ((await ask({ left: true })) as { left: number[] }).left,
+    statsAnew: async () => ((await ask({ anew: true })) as { stats: DevS3Stats }).stats,
     stats: async () => ((await ask({ stats: true })) as { stats: DevS3Stats }).stats,
   }
 }
