@@ -1,17 +1,12 @@
 import { count } from '../../actors/console/text.ts'
+import { firstLines } from './first-lines.ts'
 import type { Verified } from './verify.ts'
 
 /** What people read of a verification. */
 
-/** More keys are for `--json`. */
-const keysShown = 100
-
 export function verifyText(found: Verified): string {
   const { store, stored, differ, repaired } = found
-  const lines = differ.slice(0, keysShown).map(({ key, problem }) => `${key}: ${problem}`)
-  if (differ.length > keysShown) {
-    lines.push(`… and ${count(differ.length - keysShown)} more; --json names them all`)
-  }
+  const lines = firstLines(differ.map(({ key, problem }) => `${key}: ${problem}`))
   const all = `all ${count(stored)} samples of the manifest are in ${store}`
   const some = `${count(differ.length)} of ${count(stored)} samples differ in ${store}`
   lines.push(`${differ.length === 0 ? `Verified: ${all}` : some}${alsoText(found)}`)
