@@ -29,7 +29,7 @@ export interface Manifest {
   readonly table: EntryTable
   /** Segments of this writer so far. */
   readonly appended: number
-  /** Segments, of whichever writer, that were read or appended and that no snapshot known covers. */
+  /** Segments, of whichever writer, read or appended, that no known snapshot covers. */
   readonly uncovered: number
   /**
    * Brings the table up to what the store holds, this time and any later.
