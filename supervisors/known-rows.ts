@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { rowHashesFile, rowHashesKey } from '../actors/reader/open.ts'
 import type { Config } from '../src/config/schema.ts'
 import { contentHash, datasetFingerprint } from '../src/dataset/fingerprint.ts'
-import { planBatches } from '../src/dataset/plan.ts'
-import { RowHashes } from '../src/dataset/row-hashes.ts'
+import { batchId, planBatches } from '../src/dataset/plan.ts'
+import { RowHashes, rowHashesFile, rowHashesKey } from '../src/dataset/row-hashes.ts'
 import { usable } from '../src/dataset/usable.ts'
 import { Failure, hasCode, isFailure } from '../src/failure.ts'
 import { openTarget } from '../src/models/target.ts'
-import type { Run } from '../src/run/identity.ts'
+import { outputBytesPerToken, type Run } from '../src/run/identity.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { datasetOf, planOf } from './preflight.ts'
 
@@ -133,12 +132,10 @@ function batchOf(
   lengths: Int32Array,
   { identity, plan }: Pick<Run, 'identity' | 'plan'>,
 ): string | null {
-  const captures = identity.layers.length + (identity.captureFinal ? 1 : 0)
-  const valueBytes = identity.dtype === 'f32' ? 4 : 2
-  const outputBytesPerToken = captures * identity.hiddenSize * valueBytes
-  const planned = planBatches(lengths, { ...plan, outputBytesPerToken })
+  const perToken = outputBytesPerToken(identity)
+  const planned = planBatches(lengths, { ...plan, outputBytesPerToken: perToken })
   for (let batch = 0; batch < planned.batches; batch++) {
-    if (planned.rows(batch).includes(row)) return `b${String(batch).padStart(6, '0')}`
+    if (planned.rows(batch).includes(row)) return batchId(batch)
   }
   return null
 }

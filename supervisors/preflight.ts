@@ -10,7 +10,7 @@ import { hiddenStatesGraph } from '../src/models/hidden-states.ts'
 import { openTarget, type Target } from '../src/models/target.ts'
 import { targetLayerIds } from '../src/models/target-layers.ts'
 import { makeFolderNow } from '../src/new-folder.ts'
-import type { RunIdentity, RunPlan } from '../src/run/identity.ts'
+import { outputBytesPerToken, type RunIdentity, type RunPlan } from '../src/run/identity.ts'
 import { requireDevice } from '../src/session/device.ts'
 import { freeBytes } from '../src/spool/spool.ts'
 import type { StorePlace } from '../src/store/patient.ts'
@@ -51,8 +51,8 @@ export async function prepare(
   const { target, layers } = await targetOf(config)
   const dataset = datasetOf(config)
   const { devices } = config.extract
-  const outputBytesPerToken = bytesPerToken(config, { target, layers })
-  await requireRoom(config, outputBytesPerToken)
+  const perToken = bytesPerToken(config, { target, layers })
+  await requireRoom(config, perToken)
   for (const device of computes ? new Set(devices) : []) await requireDevice(device, config.work)
   return {
     config,
@@ -62,7 +62,7 @@ export async function prepare(
     dataset,
     identity: await identityOf(config, { target, layers }),
     plan: planOf(config),
-    outputBytesPerToken,
+    outputBytesPerToken: perToken,
     threadsPerDevice: threadsFor(devices),
     retry: new Map(),
   }
@@ -122,10 +122,16 @@ export const noUsableRow = (rows: number, skipped: Readonly<Record<string, numbe
     remedy: 'See extract.maxTokens, dataset.columns, and that ids and target belong together.',
   })
 
-/** What one padded token becomes: captures × hidden size × bytes a value. */
+/** What one padded token becomes. */
 export function bytesPerToken(config: Config, { target, layers }: ChosenTarget): number {
-  const captures = layers.length + (config.target.captureFinal ? 1 : 0)
-  return captures * target.hiddenSize * (config.extract.dtype === 'f32' ? 4 : 2)
+  const { captureFinal } = config.target
+  const { hiddenSize } = target
+  return outputBytesPerToken({
+    captureFinal,
+    dtype: config.extract.dtype,
+    hiddenSize,
+    layers: [...layers],
+  })
 }
 
 /** The cores are shared by the devices that compute on them. */

@@ -12,6 +12,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'inside src/, a folder imports only those it may know': importRules.sourceArrows,
   'src/ knows no thread, message or machine': importRules.sourceKnowsNoThread,
   'no actor imports another': importRules.actorsApart,
+  'of an actor a supervisor imports its index': importRules.actorsByIndex,
   'no supervisor imports a worker': importRules.workersNotImported,
   'only protocol/channel.ts posts messages': importRules.channelAlone,
   'every file is reached from an entry': importRules.noOrphans,

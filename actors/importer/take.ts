@@ -11,8 +11,8 @@ import {
   readStates,
 } from '../../src/sample/earlier.ts'
 import { encodeSample, sampleBytesMax } from '../../src/sample/encode.ts'
+import { guessedRow } from '../../src/sample/find.ts'
 import type { Keeper } from '../../src/spool/keep.ts'
-import { guessedRow } from './find.ts'
 
 /** A file whose token ids are those of a row. */
 export interface Proved extends Candidate {

@@ -1,17 +1,12 @@
-import { join } from 'node:path'
 import { datasetFingerprint } from '../../src/dataset/fingerprint.ts'
 import { planBatches } from '../../src/dataset/plan.ts'
-import { RowHashes } from '../../src/dataset/row-hashes.ts'
+import { RowHashes, rowHashesFile, rowHashesKey } from '../../src/dataset/row-hashes.ts'
 import { openDataset } from '../../src/dataset/shards.ts'
 import { isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import type { ReaderInput } from './index.ts'
 import { PlannedBatches } from './planned.ts'
-
-/** Beside the dataset's copy in the store, so that a new machine need not hash the rows again. */
-export const rowHashesKey = 'dataset/row-hashes.bin'
-export const rowHashesFile = (work: string): string => join(work, 'row-hashes.bin')
 
 export interface OpenedDataset {
   readonly hashes: RowHashes

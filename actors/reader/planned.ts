@@ -3,7 +3,7 @@ import type { Batch, BatchRow, SampleHash } from '../../protocol/sample.ts'
 import { contentHash } from '../../src/dataset/fingerprint.ts'
 import type { Sample, SkipReason } from '../../src/dataset/open-batch.ts'
 import { Owners } from '../../src/dataset/owners.ts'
-import type { Plan } from '../../src/dataset/plan.ts'
+import { batchId, type Plan } from '../../src/dataset/plan.ts'
 import type { RowHashes } from '../../src/dataset/row-hashes.ts'
 import type { Dataset } from '../../src/dataset/rows.ts'
 import { skipByLength, usable } from '../../src/dataset/usable.ts'
@@ -155,7 +155,7 @@ export class PlannedBatches {
       samples.push(sample)
     }
     if (!rows.some((row) => row.wanted)) return null
-    return { id: `b${String(index).padStart(6, '0')}`, rows, tokenIds: joined(samples) }
+    return { id: batchId(index), rows, tokenIds: joined(samples) }
   }
 
   #skip(reason: SkipReason, plannedTokens = 0): void {

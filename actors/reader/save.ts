@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import type { RowHashes } from '../../src/dataset/row-hashes.ts'
+import { type RowHashes, rowHashesFile, rowHashesKey } from '../../src/dataset/row-hashes.ts'
 import { explain, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import { diskFailure } from '../../src/spool/disk-failure.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { rowHashesFile, rowHashesKey } from './open.ts'
 
 const saveEveryMs = 5 * 60_000
 

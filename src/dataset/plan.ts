@@ -26,6 +26,9 @@ export interface Plan {
   rows(batch: number): Uint32Array
 }
 
+/** By what name a batch of a plan is told. */
+export const batchId = (batch: number): string => `b${String(batch).padStart(6, '0')}`
+
 /**
  * Makes the plan. The same lengths and options always give the same plan: extracted bits depend on
  * which rows share a batch, so this order is part of a run and changes only with its version.

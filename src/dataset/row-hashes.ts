@@ -7,8 +7,13 @@
  * dataset's fingerprint [32], a bit a row that is known, 16 bytes a row.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { Failure, hasCode } from '../failure.ts'
+
+/** Beside the dataset's copy in the store, so that a new machine need not hash the rows again. */
+export const rowHashesKey = 'dataset/row-hashes.bin'
+export const rowHashesFile = (work: string): string => join(work, 'row-hashes.bin')
 
 const magic = 'DSROWHS1'
 const headerBytes = magic.length + 8

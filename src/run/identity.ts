@@ -77,6 +77,14 @@ export function requireSameIdentity(stored: Run, wanted: RunIdentity, where: str
   )
 }
 
+/** What one padded token becomes: captures × hidden size × bytes a value. */
+export function outputBytesPerToken(
+  of: Pick<RunIdentity, 'captureFinal' | 'dtype' | 'hiddenSize' | 'layers'>,
+): number {
+  const captures = of.layers.length + (of.captureFinal ? 1 : 0)
+  return captures * of.hiddenSize * (of.dtype === 'f32' ? 4 : 2)
+}
+
 /** A line for each part of the plan that changed: bits may then differ from an undisturbed run. */
 export const planChanges = (stored: RunPlan, wanted: RunPlan): string[] => differ(stored, wanted)
 

@@ -3,13 +3,9 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { ReaderInput } from '../../../actors/reader/index.ts'
-import {
-  type OpenedDataset,
-  openPlanned,
-  rowHashesFile,
-  rowHashesKey,
-} from '../../../actors/reader/open.ts'
+import { type OpenedDataset, openPlanned } from '../../../actors/reader/open.ts'
 import { keepSaved } from '../../../actors/reader/save.ts'
+import { rowHashesFile, rowHashesKey } from '../../../src/dataset/row-hashes.ts'
 import { Failure } from '../../../src/failure.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'

@@ -77,6 +77,15 @@ test('tidy rules: a supervisor may name a worker, not import it', () => {
   allows(rules.workersNotImported, path, `new URL('${worker}.js', import.meta.url)`)
 })
 
+test('tidy rules: a supervisor that reaches into an actor is found', () => {
+  const [path, own] = ['supervisors/a.ts', "import { a } from '../actors/reader/open.ts'"]
+  finds(rules.actorsByIndex, path, own, /start it by its index.ts/)
+  allows(rules.actorsByIndex, path, "import { reader } from '../actors/reader/index.ts'")
+  allows(rules.actorsByIndex, path, "import { count } from '../actors/console/text.ts'")
+  allows(rules.actorsByIndex, 'supervisors/bench/a.ts', "import '../../actors/reader/open.ts'")
+  allows(rules.actorsByIndex, 'test/a.test.ts', "import '../actors/reader/open.ts'")
+})
+
 test('tidy rules: comlink and postMessage are found outside the channel', () => {
   const text = "import { wrap } from 'comlink'\nport.postMessage(1)\n"
   const found = findings(rules.channelAlone, { 'supervisors/a.ts': text })

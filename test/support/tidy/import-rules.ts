@@ -98,6 +98,16 @@ export const actorsApart: Rule = importRule(({ from, target }) => {
   return `actor ${actor} may not import actor ${other}: ask it through a contract in protocol/`
 })
 
+/** What the console says and understands is for both; a bench measures the parts themselves. */
+export const actorsByIndex: Rule = importRule(({ from, target }) =>
+  from.startsWith('supervisors/') &&
+  !from.startsWith('supervisors/bench/') &&
+  ![undefined, 'console'].includes(actorOf(target)) &&
+  !target.endsWith('/index.ts')
+    ? `${target} is the actor's own: start it by its index.ts, and move what is shared into src/`
+    : undefined,
+)
+
 export const workersNotImported: Rule = importRule(({ from, target }) =>
   from.startsWith('supervisors/') && /^actors\/.*\/worker\.ts$/.test(target)
     ? `${target} runs on its own thread: name it in the child spec by URL, do not import it`

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasCode } from '../../src/failure.ts'
-import { diskFailure } from '../../src/spool/disk-failure.ts'
+import { hasCode } from '../failure.ts'
+import { diskFailure } from '../spool/disk-failure.ts'
 
 const inOrder = new Intl.Collator('en', { numeric: true })
 

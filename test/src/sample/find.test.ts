@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { findFiles, guessedRow } from '../../../actors/importer/find.ts'
+import { findFiles, guessedRow } from '../../../src/sample/find.ts'
 import { makePipes } from '../../src/spool/folder.ts'
 import { scratch } from '../../support/target-run.ts'
 
