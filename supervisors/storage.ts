@@ -33,10 +33,13 @@ export const storage = (run: Stored, job: Filling = extracting): SupervisorSpec 
     restarts,
     backoff,
     children: [
-      ledger({ ...input, maxParallel: ledgerRequests(config.upload.maxParallel) }, [
-        job.source,
-        ...uploads.children.map(({ id }) => id),
-      ]),
+      ledger(
+        { ...input, maxParallel: ledgerRequests(config.upload.maxParallel) },
+        {
+          drainsAfter: [job.source, ...uploads.children.map(({ id }) => id)],
+          writers: job.writers(run),
+        },
+      ),
       uploads,
     ],
   }

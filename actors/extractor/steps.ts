@@ -36,6 +36,8 @@ export interface StepParts extends Omit<KeeperParts, 'clock' | 'onWait'> {
 export function stepsOf(parts: StepParts) {
   const { claims, clock = systemClock, id, ledger, log, model, pulse, reader } = parts
   const deadline = new Deadline()
+  /** Nothing of what was granted to an earlier start under this name is written any more. */
+  let begun: Promise<void> | undefined
   let current = ''
   let waitsFor: string | null = null
 
@@ -74,7 +76,11 @@ export function stepsOf(parts: StepParts) {
   const tools = { ...format, forward, keep: (sample: FinishedSample) => keeper.keep(sample) }
 
   return {
-    ask: (): Promise<NextBatch> => reader.again((ask) => ask.next()),
+    ask: async (): Promise<NextBatch> => {
+      begun ??= ledger.again((ask) => ask.spooled([]))
+      await begun
+      return await reader.again((ask) => ask.next())
+    },
     /** Room for its samples, and its claim: without that no batch may begin. */
     room: async (batch: Batch): Promise<boolean> => {
       const wanted = batch.rows.filter((row) => row.wanted)

@@ -79,6 +79,11 @@ export class Admission {
     if (this.#parts.room.has(asker)) this.#ended.set(asker, this.#parts.clock.now())
   }
 
+  /** It writes nothing more of what it was granted, unless it asks again. */
+  told(asker: string): void {
+    if (!this.#ended.has(asker)) this.#parts.room.clear(asker)
+  }
+
   /** One that asks again has certainly ended before; of others a little time is the proof. */
   async #countEnded(asker: string): Promise<void> {
     while (this.#counting) await this.#counting

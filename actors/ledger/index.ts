@@ -1,6 +1,7 @@
 import type { ChildSpec } from '../../protocol/child.ts'
 import type { Config } from '../../src/config/schema.ts'
 import type { StorePlace } from '../../src/store/patient.ts'
+import { newGrants, type SharedGrants } from './grants.ts'
 
 export interface LedgerInput {
   readonly work: string
@@ -14,17 +15,25 @@ export interface LedgerInput {
   readonly spool: Config['spool']
   /** What is quarantined and to be tried again: hash → the attempt that ended so. */
   readonly retry: ReadonlyMap<string, number>
+  readonly grants: SharedGrants
 }
 
-/**
- * Owns what is spooled, uploading, stored and committed; the permits; the manifest's writing.
- *
- * @param drainsAfter  ids of those that tell it what they did
- */
-export const ledger = (input: LedgerInput, drainsAfter: readonly string[]): ChildSpec => ({
+/** Who has to do with it. */
+export interface LedgerAround {
+  /** Ids of those that tell it what they did: they drain first. */
+  readonly drainsAfter: readonly string[]
+  /** Ids of those that put files into the spool, and ask it for room. */
+  readonly writers: readonly string[]
+}
+
+/** Owns what is spooled, uploading, stored and committed; the permits; the manifest's writing. */
+export const ledger = (
+  input: Omit<LedgerInput, 'grants'>,
+  { drainsAfter, writers }: LedgerAround,
+): ChildSpec => ({
   id: 'ledger',
   entry: new URL('./worker.js', import.meta.url),
-  input,
+  input: { ...input, grants: newGrants(writers) } satisfies LedgerInput,
   asks: [],
   restart: 'always',
   readyMs: 300_000, // the manifest, or the next file of a spool that a crash left

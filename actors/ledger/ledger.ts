@@ -103,7 +103,7 @@ export class Ledger {
       this.#parts.room.added(sample.bytes, asker)
       if (await this.#keepOrRemove(sample)) count(this.#spooled, sample)
     }
-    this.#parts.room.clear(asker)
+    this.#admission.told(asker)
   }
 
   quarantined(samples: readonly QuarantinedSample[]): void {

@@ -10,6 +10,7 @@ import { openSpool } from '../../src/spool/spool.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { Committer } from './commit.ts'
 import { Compactor } from './compactor.ts'
+import { Grants } from './grants.ts'
 import type { LedgerInput } from './index.ts'
 import { Ledger } from './ledger.ts'
 import { Room } from './room.ts'
@@ -58,7 +59,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     committed: (entries) => ledger.committed(entries),
     failed: parts.fatal,
   })
-  const room = new Room(input.spool)
+  const room = new Room(input.spool, new Grants(input.grants))
   const ledger = new Ledger({
     generation: parts.generation,
     table,

@@ -1,5 +1,6 @@
 import { formatBytes } from '../../src/config/sizes.ts'
 import { Failure } from '../../src/failure.ts'
+import type { Grants } from './grants.ts'
 
 export interface SpoolLimits {
   /** Our own files never pass this. */
@@ -13,13 +14,14 @@ export interface SpoolLimits {
  */
 export class Room {
   readonly #limits: SpoolLimits
-  /** What each extractor may still write. */
-  readonly #granted = new Map<string, number>()
+  readonly #granted: Grants
   #used = 0
   #files = 0
 
-  constructor(limits: SpoolLimits) {
+  /** @param granted  by ledgers before this one too: their writers may still be writing */
+  constructor(limits: SpoolLimits, granted: Grants) {
     this.#limits = limits
+    this.#granted = granted
   }
 
   get bytes(): number {
@@ -28,12 +30,6 @@ export class Room {
 
   get files(): number {
     return this.#files
-  }
-
-  get #promised(): number {
-    let sum = 0
-    for (const grant of this.#granted.values()) sum += grant
-    return sum
   }
 
   /**
@@ -51,8 +47,8 @@ export class Room {
         remedy: 'Raise spool.maxBytes, or lower extract.tokenBudget.',
       })
     }
-    this.#granted.delete(asker)
-    const promised = this.#promised
+    this.#granted.clear(asker)
+    const promised = this.#granted.sum
     if (this.#used + promised + bytes > maxBytes) {
       return `spool.maxBytes is reached: ${formatBytes(this.#used)} wait for the store`
     }
@@ -66,7 +62,7 @@ export class Room {
   /** Bytes of files that must go before so many more would be granted to one who has no grant. */
   lacks(bytes: number, free: number): number {
     const { maxBytes, keepFree } = this.#limits
-    const more = this.#promised + bytes
+    const more = this.#granted.sum + bytes
     return Math.max(0, this.#used + more - maxBytes, more + keepFree - free)
   }
 
@@ -74,9 +70,8 @@ export class Room {
   added(bytes: number, asker?: string): void {
     this.#used += bytes
     this.#files++
-    const grant = asker === undefined ? undefined : this.#granted.get(asker)
-    if (asker !== undefined && grant !== undefined)
-      this.#granted.set(asker, Math.max(0, grant - bytes))
+    const grant = asker === undefined ? 0 : this.#granted.get(asker)
+    if (asker !== undefined && grant > 0) this.#granted.set(asker, Math.max(0, grant - bytes))
   }
 
   removed(bytes: number): void {
@@ -86,11 +81,11 @@ export class Room {
 
   /** Its batch is told: it writes no more of it. */
   clear(asker: string): void {
-    this.#granted.delete(asker)
+    this.#granted.clear(asker)
   }
 
   /** What it was granted may lie on the disk, in part or whole, and was not told. */
   has(asker: string): boolean {
-    return this.#granted.has(asker)
+    return this.#granted.get(asker) > 0
   }
 }

@@ -44,7 +44,7 @@ function storageOf(job: UploadJob): SupervisorSpec {
   const ids = uploaders.map(({ id }) => id)
   const requests = { maxParallel: ledgerRequests(maxParallel), deadlineMinutes }
   const owned = { ...input, ...requests, commit, spool, retry: new Map<string, number>() }
-  const owner = ledger(owned, ids)
+  const owner = ledger(owned, { drainsAfter: ids, writers: [] })
   return {
     id: 'storage',
     strategy: 'rest-for-one',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { type CommitRule, Committer } from '../../actors/ledger/commit.ts'
+import { Grants, newGrants } from '../../actors/ledger/grants.ts'
 import { Ledger } from '../../actors/ledger/ledger.ts'
 import { Room } from '../../actors/ledger/room.ts'
 import type { SampleRef } from '../../protocol/sample.ts'
@@ -72,7 +73,10 @@ export async function ledgerRig(t: TestContext, options: RigOptions = {}): Promi
       throw error
     },
   })
-  const room = new Room(options.limits ?? { maxBytes: 1e9, keepFree: 0 })
+  const room = new Room(
+    options.limits ?? { maxBytes: 1e9, keepFree: 0 },
+    new Grants(newGrants(['extractor/0', 'extractor/1'])),
+  )
   const { table } = manifest
   const free = options.free ? { free: options.free } : {}
   const { retry = new Map() } = options

@@ -3,6 +3,7 @@ import { readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createActor } from 'xstate'
+import { newGrants } from '../../../actors/ledger/grants.ts'
 import type { LedgerInput } from '../../../actors/ledger/index.ts'
 import { ledgerMachine } from '../../../actors/ledger/machine.ts'
 import { openLedger } from '../../../actors/ledger/open.ts'
@@ -24,10 +25,18 @@ const input = (work: string): LedgerInput => ({
   commit: { every: 1000, seconds: 1e6 },
   spool: { keepFree: 0, maxBytes: 1e9 },
   retry: new Map(),
+  grants: newGrants(['extractor/0', 'extractor/1']),
 })
 
 const openOn = (work: string, store: ObjectStore, generation: number, story: string[] = []) =>
-  openLedger(input(work), {
+  openWith(input(work), store, { generation, story })
+
+const openWith = (
+  given: LedgerInput,
+  store: ObjectStore,
+  { generation, story = [] }: { readonly generation: number; readonly story?: string[] },
+) =>
+  openLedger(given, {
     generation,
     store,
     log: silent,
@@ -67,6 +76,26 @@ test('ledger: rebuilt from store and spool, it goes on where the one before died
   assert.equal(left.kind === 'lease' && left.lease.sample.hash, hashOf(2))
   again.ledger.stored(id, 'hidden-states/of/another/life')
   assert.equal(again.committer.waiting, 0)
+})
+
+test('ledger: restarted, it grants nobody the room that a living writer still fills', async (t) => {
+  const work = await scratch(t)
+  const given = { ...input(work), spool: { keepFree: 0, maxBytes: 20 } }
+  const store = new MemoryStore()
+  const before = await openWith(given, store, { generation: 1 })
+  assert.equal(await before.ledger.room('extractor/0', 16), true)
+  const spool = await openSpool(join(work, 'spool'))
+  const written = await spoolSample(spool, 1)
+  const { ledger } = await openWith(given, store, { generation: 2 })
+  assert.equal(await ledger.room('extractor/1', 16), false)
+  await ledger.spooled('extractor/0', [written, await spoolSample(spool, 2)])
+  assert.equal(ledger.status().spool.bytes, 6)
+  assert.equal(await ledger.room('extractor/1', 14), true)
+  // Another start of it has nothing of it to write.
+  const third = await openWith(given, store, { generation: 3 })
+  assert.equal(await third.ledger.room('extractor/0', 14), false)
+  await third.ledger.spooled('extractor/1', [])
+  assert.equal(await third.ledger.room('extractor/0', 14), true)
 })
 
 test('ledger: a segment waits for a store that is away, then names all it should', async (t) => {
