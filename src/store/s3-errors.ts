@@ -6,6 +6,9 @@
 import { Failure } from '../failure.ts'
 import { Throttled } from './throttled.ts'
 
+/** A store that asks for more is asked again all the same: it may be well by then, or mistaken. */
+const retryAfterMsMax = 5 * 60_000
+
 export interface Meaning {
   /** `absent`: no such object. `unmet`: a conditional put's condition does not hold. */
   readonly kind: 'unavailable' | 'invalid' | 'absent' | 'unmet'
@@ -195,13 +198,23 @@ function statusOf(error: Error): number | undefined {
   return typeof status === 'number' ? status : undefined
 }
 
-/** Seconds, or a date: RFC 9110, section 10.2.3. */
+/**
+ * Seconds, or a date: RFC 9110, section 10.2.3. A date is by the clock of who answers, which the
+ * answer tells too: this machine's may be wrong.
+ */
 function retryAfterOf(error: Error): number | undefined {
-  const value = field(field(field(error, '$response'), 'headers'), 'retry-after')
+  const headers = field(field(error, '$response'), 'headers')
+  const value = field(headers, 'retry-after')
   if (typeof value !== 'string') return undefined
   const seconds = Number(value)
-  const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
+  const ms = Number.isNaN(seconds) ? Date.parse(value) - answeredAt(headers) : seconds * 1000
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), retryAfterMsMax)
+}
+
+function answeredAt(headers: unknown): number {
+  const date = field(headers, 'date')
+  const at = typeof date === 'string' ? Date.parse(date) : Number.NaN
+  return Number.isNaN(at) ? Date.now() : at
 }
 
 function field(value: unknown, name: string): unknown {

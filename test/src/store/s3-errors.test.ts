@@ -9,14 +9,15 @@ interface Like {
   readonly code?: string
   readonly status?: number
   readonly retryAfter?: string
+  readonly date?: string
 }
 
 /** An error as the SDK throws it. */
-function sdkError({ name, code, status, retryAfter }: Like): Error {
+function sdkError({ name, code, status, retryAfter, date }: Like): Error {
   const error = new Error('as the store put it')
   if (name !== undefined) error.name = name
   if (status !== undefined) Object.assign(error, { $metadata: { httpStatusCode: status } })
-  const $response = { headers: { 'retry-after': retryAfter } }
+  const $response = { headers: { 'retry-after': retryAfter, date } }
   if (retryAfter !== undefined) Object.assign(error, { $response })
   return code === undefined ? error : Object.assign(error, { code })
 }
@@ -101,9 +102,19 @@ test('s3 errors: Retry-After is seconds or a date, and only what may pass is ret
   }
   const seconds = failureOf({ name: 'SlowDown', status: 503, retryAfter: '7' })
   assert.ok(seconds instanceof Throttled && seconds.retryAfterMs === 7000)
-  const date = new Date(Date.now() + 3_600_000).toUTCString()
+  const date = new Date(Date.now() + 200_000).toUTCString()
   const later = failureOf({ name: 'SlowDown', status: 503, retryAfter: date })
-  assert.ok(later instanceof Throttled && later.retryAfterMs > 3_000_000)
+  assert.ok(later instanceof Throttled && later.retryAfterMs > 100_000)
+  const theirs = {
+    date: 'Sat, 01 Jan 2000 00:00:00 GMT',
+    retryAfter: 'Sat, 01 Jan 2000 00:01:00 GMT',
+  }
+  const told = failureOf({ name: 'SlowDown', status: 503, ...theirs })
+  assert.ok(told instanceof Throttled && told.retryAfterMs === 60_000)
+  for (const retryAfter of ['9'.repeat(12), '9'.repeat(400), 'Fri, 01 Jan 2100 00:00:00 GMT']) {
+    const far = failureOf({ name: 'SlowDown', status: 503, retryAfter })
+    assert.ok(far instanceof Throttled && far.retryAfterMs === 300_000)
+  }
   const odd = failureOf({ name: 'SlowDown', status: 503, retryAfter: 'soon' })
   assert.ok(odd instanceof Throttled && odd.retryAfterMs === 0)
   assert.ok(isFailure(failureOf({ name: 'AccessDenied', status: 403, retryAfter: '7' }), 'invalid'))
