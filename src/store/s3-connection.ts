@@ -11,6 +11,7 @@ import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
 import { meaningOf, s3Failure } from './s3-errors.ts'
 import { S3Wire } from './s3-wire.ts'
+import { settledBy } from './settled-by.ts'
 
 /** How an S3-compatible store is spoken to; all of it may be left out for Amazon's own. */
 export interface S3Options {
@@ -114,13 +115,11 @@ export class S3Connection {
    * @throws Failure `unavailable` or `invalid`; the signal's reason where the caller gave up
    */
   async attempt<T>(attempt: Attempt, work: (deadline: Deadline) => Promise<T>): Promise<Answer<T>> {
-    this.#ready ??= this.#checkRegion()
-    await this.#ready
     const startedAt = performance.now()
     const first = await this.#once(attempt, work)
     if (first.kind !== 'failed') return first
     if (first.reload) {
-      await this.#reloadCredentials(startedAt)
+      await this.#reloadCredentials(attempt, startedAt)
       const second = await this.#once(attempt, work)
       if (second.kind !== 'failed') return second
       throw second.failure
@@ -134,6 +133,24 @@ export class S3Connection {
   }
 
   async #once<T>(attempt: Attempt, work: (deadline: Deadline) => Promise<T>) {
+    try {
+      const value = await this.#inTime(attempt, async (deadline) => {
+        this.#ready ??= this.#checkRegion()
+        await this.#ready
+        return await work(deadline)
+      })
+      this.#hasServed = true
+      return { kind: 'done', value } as const
+    } catch (error) {
+      // The SDK speaks up before its socket is closed: until then the request counts as open.
+      await turn()
+      attempt.signal?.throwIfAborted()
+      return understood(error, attempt, this.#hasServed)
+    }
+  }
+
+  /** Rejects past the deadline even where the work knows of none, as a provider of credentials. */
+  async #inTime<T>(attempt: Attempt, work: (deadline: Deadline) => Promise<T>): Promise<T> {
     attempt.signal?.throwIfAborted()
     const late = new AbortController()
     let timer: NodeJS.Timeout | undefined
@@ -145,25 +162,21 @@ export class S3Connection {
     allowFor(attempt.bytes ?? 0)
     const signal = attempt.signal ? AbortSignal.any([late.signal, attempt.signal]) : late.signal
     try {
-      const value = await work({ signal, allowFor })
-      this.#hasServed = true
-      return { kind: 'done', value } as const
-    } catch (error) {
-      // The SDK speaks up before its socket is closed: until then the request counts as open.
-      await turn()
-      attempt.signal?.throwIfAborted()
-      return understood(error, attempt, this.#hasServed)
+      return await settledBy(signal, work({ signal, allowFor }))
     } finally {
       clearTimeout(timer)
     }
   }
 
   /** Of many requests that find the credentials expired, only the first asks for new ones. */
-  async #reloadCredentials(startedAt: number): Promise<void> {
+  async #reloadCredentials({ doing, what, signal }: Attempt, startedAt: number): Promise<void> {
     if (this.#reloadedAt > startedAt) return
     try {
-      await this.client.config.credentials({ forceRefresh: true })
+      await this.#inTime({ doing, what, signal }, () =>
+        this.client.config.credentials({ forceRefresh: true }),
+      )
     } catch (cause) {
+      signal?.throwIfAborted()
       const message = 'expired credentials cannot be loaded anew.'
       const remedy = 'Renew them; they are read again at every attempt.'
       throw new Failure('unavailable', message, { cause, remedy })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { crc32 } from 'node:zlib'
+import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { seededRandom } from '../../../src/clock.ts'
 import type { DevS3 } from '../../../src/dev-s3/server.ts'
 import { Failure, isFailure } from '../../../src/failure.ts'
@@ -9,7 +10,7 @@ import { confirm } from '../../../src/store/confirm.ts'
 import { limited } from '../../../src/store/limited.ts'
 import { type Retry, retrying } from '../../../src/store/retry.ts'
 import { S3Store } from '../../../src/store/s3.ts'
-import { type Credentials, S3Connection } from '../../../src/store/s3-connection.ts'
+import { type Credentials, S3Connection, type S3Options } from '../../../src/store/s3-connection.ts'
 import { putS3 } from '../../../src/store/s3-put.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'
 import { HastyClock } from './hasty-clock.ts'
@@ -171,13 +172,42 @@ test('s3 put: a provider of credentials that stumbles in mid-run is asked again'
   assert.equal((await put('second')).kind, 'done')
 })
 
+test('s3 put: a provider of credentials that hangs ends with the attempt', async () => {
+  const server = await embedded()
+  let hangs = true
+  let asked = 0
+  const provider: Credentials = async () => {
+    asked += 1
+    if (hangs) await new Promise(() => undefined)
+    return { accessKeyId: env.AWS_ACCESS_KEY_ID, secretAccessKey: env.AWS_SECRET_ACCESS_KEY }
+  }
+  const late = (error: unknown) => {
+    return isFailure(error, 'unavailable') && /did not answer in time/.test(error.message)
+  }
+  const hurried = { timeouts: { attemptMs: 50 } }
+  await assert.rejects(lean(server, provider, hurried).put('k'), late)
+  const other = lean(server, provider, hurried).connection
+  const at = { doing: 'list', what: 's3://bucket' }
+  const list = () => other.client.send(new ListObjectsV2Command({ Bucket: 'bucket' }))
+  await assert.rejects(other.attempt(at, list), late)
+  assert.deepEqual(server.stats.requests, {})
+  hangs = false
+  const { put } = lean(server, provider, { timeouts: { attemptMs: 2000 } })
+  await put('k')
+  hangs = true
+  server.faults.push({ times: 1, kind: 'error', status: 400, code: 'ExpiredToken' })
+  const before = asked
+  await assert.rejects(put('k'), { kind: 'unavailable', message: /cannot be loaded anew/ })
+  assert.equal(asked, before + 1)
+})
+
 /** Beneath the store, where the SDK's own state can be seen. */
-function lean(server: DevS3, credentials?: Credentials) {
+function lean(server: DevS3, credentials?: Credentials, options: S3Options = {}) {
   const keys = {
     accessKeyId: env.AWS_ACCESS_KEY_ID,
     secretAccessKey: env.AWS_SECRET_ACCESS_KEY,
   }
-  const settings = { endpoint: server.endpoint, region: 'us-east-1', pathStyle: true }
+  const settings = { endpoint: server.endpoint, region: 'us-east-1', pathStyle: true, ...options }
   const connection = new S3Connection(settings, credentials ?? keys)
   after(() => connection.close())
   const at = { connection, bucket: 'bucket', root: '', url: 's3://bucket', checksums: true }
