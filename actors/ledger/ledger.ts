@@ -168,8 +168,9 @@ export class Ledger {
   async committed(entries: readonly ManifestEntry[]): Promise<void> {
     this.#storeAnswered()
     for (const entry of entries) {
-      this.#quarantined.delete(entry.hash)
-      const sample = this.#pending.get(entry.hash)
+      if (entry.status === 'quarantined') this.#quarantined.delete(entry.hash)
+      // A file that came for a quarantined sample is still to be stored.
+      const sample = entry.status === 'stored' && this.#pending.get(entry.hash)
       if (!sample) continue
       // First forgotten: whoever computed it again meanwhile, and tells now, has his file removed
       // too.

@@ -110,3 +110,16 @@ test('ledger: tried again and refused by the store, a sample has failed and no m
   const settled = await rig.ledger.settled()
   assert.deepEqual(settled, { kind: 'settled', failed: [refused], quarantined: [other] })
 })
+
+test('ledger: a file that comes for a quarantined sample stays until it is stored', async (t) => {
+  const rig = await ledgerRig(t)
+  rig.ledger.quarantined([{ hash: hashOf(1), tokens: 1, reason: 'not finite' }])
+  const sample = await rig.spooled(1)
+  await rig.committer.flush()
+  assert.ok(rig.isThere(sample))
+  const lease = await rig.lease()
+  rig.ledger.stored(lease?.id ?? 0, keyOf(sample))
+  await rig.committer.flush()
+  assert.ok(!rig.isThere(sample))
+  assert.equal((await replayed(rig.store)).get(hashOf(1))?.status, 'stored')
+})
