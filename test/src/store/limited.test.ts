@@ -84,9 +84,9 @@ test('limited: a request that is given up counts as open until its socket is clo
   const server = await embedded()
   server.faults.push({ times: 20, kind: 'stall' })
   const permits = new Permits(4)
-  const s3 = s3At(server.endpoint, { timeouts: { attemptMs: 100 } })
+  const s3 = s3At(server.endpoint, { timeouts: { attemptMs: 1000 } })
   const store = retrying(limited(s3, permits.acquire), {
-    attempts: 30,
+    attempts: 300,
     clock: new HastyClock(),
     random: seededRandom(2),
   })

@@ -46,7 +46,7 @@ test('s3 put: 100 in flight and 200 times no answer: 300 of 300 are stored', asy
 
 test('s3 put: an error in a 200, a stranger’s page, a stall: each is tried again', async () => {
   const server = await embedded()
-  const { store, retries } = patient(s3At(server.endpoint, { timeouts: { idleMs: 1000 } }))
+  const { store, retries } = patient(s3At(server.endpoint, { timeouts: { idleMs: 5000 } }))
   await store.put('k', text('connects'))
   server.faults.push(
     { times: 1, kind: 'error-in-200' },
@@ -55,9 +55,17 @@ test('s3 put: an error in a 200, a stranger’s page, a stall: each is tried aga
   )
   assert.equal(await store.putIfAbsent('lock', text('mine')), false)
   const says = retries.map(({ failure }) => failure.message)
-  assert.match(says[0] ?? '', /it failed inside/)
-  assert.match(says[1] ?? '', /its answer makes no sense/)
-  assert.match(says[2] ?? '', /it did not answer in time/)
+  // On a busy machine more may fail than these, and between them.
+  for (const say of [
+    /it failed inside/,
+    /its answer makes no sense/,
+    /it did not answer in time/,
+  ]) {
+    assert.ok(
+      says.some((said) => say.test(said)),
+      `${say} is not among: ${says.join('; ')}`,
+    )
+  }
   assert.equal(String(await store.get('lock')), 'mine')
 })
 

@@ -51,6 +51,8 @@ if (folder === undefined) {
     const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
     const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 300_000,
+      killSignal: 'SIGKILL',
       env: {
         ...inherited,
         NODE_EXTRA_CA_CERTS: join(dir, 'cert.pem'),
@@ -62,7 +64,7 @@ if (folder === undefined) {
       said += text
     })
     const [code] = await once(child, 'close')
-    assert.equal(code, 0, said)
+    assert.equal(code, 0, `it failed, or hung. said=${said}`)
     assert.match(said, /# pass [1-9]\d/)
   })
 } else {
