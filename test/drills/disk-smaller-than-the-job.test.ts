@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, ftruncateSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { seededRandom } from '../../src/clock.ts'
 import { writeDataset } from '../../src/dataset/write.ts'
@@ -13,6 +12,7 @@ import { folder, goldenTarget } from '../support/commands/golden-job.ts'
 import { start } from '../support/crash/process.ts'
 import { credentials, startS3 } from '../support/crash/s3-process.ts'
 import { needs } from '../support/needs.ts'
+import { draftsmithMain } from '../support/program.ts'
 
 const MiB = 2 ** 20
 const diskBytes = 64 * MiB
@@ -73,7 +73,6 @@ const mount = [
   `mount -t tmpfs -o size=${diskBytes} tmpfs "$work"`,
   'exec "$0" -e "$program" "$work" "$@"',
 ].join(' && ')
-const main = fileURLToPath(new URL('../../supervisors/main.js', import.meta.url))
 
 const small = z.object({
   code: z.number(),
@@ -99,7 +98,7 @@ test('disk: 40 files of 10 MiB through 64 MiB, and a store that is slower (B30)'
     file: unshare,
     args: ['-rm', 'sh', '-c', mount, process.execPath, work, program],
   }
-  const args = [main, 'import', earlier, config, '--json']
+  const args = [draftsmithMain, 'import', earlier, config, '--json']
   const ended = await start(t, args, { dir, env: credentials, command }).ended()
   const { code, most, stdout, spool } = small.parse(JSON.parse(ended.stdout))
   assert.equal(code, 0, ended.stderr)

@@ -41,7 +41,7 @@ function runProject(
   const above = mkdtempSync(join(tmpdir(), 'draftsmith-runner-'))
   t.after(() => rmSync(above, { recursive: true, force: true }))
   const root = join(above, 'project')
-  const support = join(root, 'dist', 'test', 'support')
+  const support = join(root, 'build', 'test', 'support')
   mkdirSync(support, { recursive: true })
   mkdirSync(join(root, 'test'))
   mkdirSync(join(above, 'shared', 'here'), { recursive: true })
@@ -52,9 +52,9 @@ function runProject(
   writeFileSync(join(root, 'package.json'), '{ "type": "module" }')
   for (const [name, source] of Object.entries(tests)) {
     writeFileSync(join(root, 'test', `${name}.test.ts`), '')
-    writeFileSync(join(root, 'dist', 'test', `${name}.test.js`), source)
+    writeFileSync(join(root, 'build', 'test', `${name}.test.js`), source)
   }
-  writeFileSync(join(root, 'dist', 'test', 'stale.test.js'), 'throw new Error("stale")')
+  writeFileSync(join(root, 'build', 'test', 'stale.test.js'), 'throw new Error("stale")')
   // Node's runner refuses to run inside one of its own files, which it tells by NODE_TEST_CONTEXT.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const { status, stdout, stderr } = spawnSync(

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { draftsmithMain } from '../program.ts'
 
 /** `draftsmith ARGS` as a shell runs it: a process of its own, waited for. */
 
-const main = fileURLToPath(new URL('../../../supervisors/main.js', import.meta.url))
 /** Against hangs: the longest of these takes some seconds on a quiet machine. */
 const endMs = 90_000
 
@@ -29,11 +28,17 @@ export function draftsmith(args: readonly string[], at: Surroundings): Promise<E
     maxBuffer: 64 * 2 ** 20,
   } as const
   return new Promise((resolve, reject) => {
-    const child = execFile(process.execPath, [main, ...args], options, (_, stdout, stderr) => {
-      const ended = { code: child.exitCode, stdout, stderr }
-      if (!child.killed) resolve(ended)
-      else reject(new Error(`no end. args=${args.join(' ')}, stderr ends:\n${stderr.slice(-2000)}`))
-    })
+    const child = execFile(
+      process.execPath,
+      [draftsmithMain, ...args],
+      options,
+      (_, stdout, stderr) => {
+        const ended = { code: child.exitCode, stdout, stderr }
+        if (!child.killed) resolve(ended)
+        else
+          reject(new Error(`no end. args=${args.join(' ')}, stderr ends:\n${stderr.slice(-2000)}`))
+      },
+    )
   })
 }
 

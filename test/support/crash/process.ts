@@ -2,14 +2,13 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { sleep } from '../../../src/clock.ts'
 import { isAlive } from '../../../src/manifest/holder.ts'
+import { draftsmithMain } from '../program.ts'
 import { type Crash, crashing, noteNames } from './crash.ts'
 
 /** A draftsmith as its users run it: a process of its own, which ends with its test. */
 
-const main = fileURLToPath(new URL('../../../supervisors/main.js', import.meta.url))
 /** Against hangs: the longest of these runs takes some seconds on a quiet machine. */
 const endMs = 150_000
 const tailLines = 25
@@ -55,7 +54,10 @@ export interface Running {
 /** Starts `draftsmith ARGS`. */
 export function start(t: TestContext, args: readonly string[], options: Start): Running {
   const notes = mkdtempSync(join(options.dir, notesPrefix))
-  const { file, args: before } = options.command ?? { file: process.execPath, args: [main] }
+  const { file, args: before } = options.command ?? {
+    file: process.execPath,
+    args: [draftsmithMain],
+  }
   // Node's runner tells its own files by NODE_TEST_CONTEXT.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
   const child = spawn(file, [...before, ...args], {

@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Fault } from '../../../src/dev-s3/faults.ts'
 import type { DevS3Stats } from '../../../src/dev-s3/server.ts'
+import { devS3Main } from '../program.ts'
 
 /** The embedded S3 server as a process of its own: it outlives whatever a test kills. */
-
-const main = fileURLToPath(new URL('../../../src/dev-s3/main.js', import.meta.url))
 
 /** What a client finds its keys in, and the server too. */
 export const credentials = {
@@ -31,7 +29,7 @@ export async function startS3(
   t: { after(fn: () => unknown): void },
   keys: Readonly<Record<string, string>> = credentials,
 ): Promise<S3Process> {
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [devS3Main], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, ...keys },
   })

@@ -101,12 +101,12 @@ test('tidy rules: comlink and postMessage are found outside the channel', () => 
 
 test('tidy rules: what no entry reaches is an orphan, however it hangs together', () => {
   const project = {
-    'package.json': '{ "bin": "dist/supervisors/main.js", "exports": "./dist/src/index.js" }',
+    'package.json': '{ "bin": "dist/supervisors/main.js", "build": "node build/scripts/make.js" }',
     'supervisors/main.ts': "import { a } from './root.ts'",
     'supervisors/root.ts': "new URL('../actors/a/worker.js', import.meta.url)",
     'actors/a/worker.ts': "await import('./work.ts')",
     'actors/a/work.ts': '',
-    'src/index.ts': "export { a } from './a.ts'",
+    'scripts/make.ts': "import '../src/a.ts'",
     'src/a.ts': "import type { B } from './b.ts'",
     'src/b.ts': '',
     'src/dev-s3/main.ts': '',

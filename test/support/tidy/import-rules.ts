@@ -136,7 +136,7 @@ export const channelAlone: Rule = (sources) => [
 export const noOrphans: Rule = (sources) => {
   const modules = new Map(sources.filter(isTypeScript).map((source) => [source.path, source]))
   const manifest = sources.find((source) => source.path === 'package.json')?.text ?? ''
-  const named = [...manifest.matchAll(/\bdist\/(?<path>[\w/-]+)\.js\b/g)]
+  const named = [...manifest.matchAll(/\b(?:build|dist)\/(?<path>[\w/-]+)\.js\b/g)]
   const entries = named.map((match) => `${match.groups?.path}.ts`)
   const reached = new Set<string>()
   const toVisit = [...modules.keys()].filter(
