@@ -75,7 +75,7 @@ export async function ledgerRig(t: TestContext, options: RigOptions = {}): Promi
   })
   const room = new Room(
     options.limits ?? { maxBytes: 1e9, keepFree: 0 },
-    new Grants(newGrants(['extractor/0', 'extractor/1'])),
+    new Grants(newGrants(['extractor/0', 'extractor/1', 'importer'])),
   )
   const { table } = manifest
   const free = options.free ? { free: options.free } : {}
