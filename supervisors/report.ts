@@ -19,15 +19,20 @@ export function printResult(result: RunResult, as: { readonly json: boolean }): 
 export const resultText = (result: RunResult, { json }: { readonly json: boolean }): string =>
   json ? JSON.stringify(asJson(result)) : asText(result)
 
-function asJson({ code, failure, status }: RunResult) {
-  const { reader, ledger } = status
+/** How it ended, and where: the same of whatever has run. */
+export const ending = ({ code, failure, status }: RunResult) => ({
+  code,
+  state: status.state,
+  reason: failure && explain(failure),
+  remedy: failure?.remedy ?? null,
+  run: status.run,
+  store: status.store,
+})
+
+function asJson(result: RunResult) {
+  const { reader, ledger } = result.status
   return {
-    code,
-    state: status.state,
-    reason: failure && explain(failure),
-    remedy: failure?.remedy ?? null,
-    run: status.run,
-    store: status.store,
+    ...ending(result),
     rows: reader && {
       rows: reader.rows,
       examined: reader.examined,

@@ -2,11 +2,11 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { count } from '../../actors/console/text.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { explain, Failure } from '../../src/failure.ts'
+import { Failure } from '../../src/failure.ts'
 import { findFiles } from '../../src/sample/find.ts'
 import { filesLeft, importing } from '../import.ts'
 import { leftAloneFile, readLeftAlone } from '../left-alone-list.ts'
-import { type RunResult, resultText } from '../report.ts'
+import { ending, type RunResult, resultText } from '../report.ts'
 import { exitCodes } from '../run-machine.ts'
 import { supervised } from '../supervised.ts'
 
@@ -53,15 +53,9 @@ function isWithin(dir: string, other: string): boolean {
 }
 
 function importJson(result: RunResult, list: string) {
-  const { code, failure, status } = result
-  const { reader: source, ledger } = status
+  const { reader: source, ledger } = result.status
   return {
-    code,
-    state: status.state,
-    reason: failure && explain(failure),
-    remedy: failure?.remedy ?? null,
-    run: status.run,
-    store: status.store,
+    ...ending(result),
     files: source && {
       files: source.rows,
       imported: source.batches.done,
