@@ -9,6 +9,7 @@ import {
   snapshotsPrefix,
 } from '../manifest/names.ts'
 import { openObject, readersMax } from '../manifest/read.ts'
+import { wordsOf } from '../manifest/table.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 export interface HistoryLine {
@@ -53,10 +54,4 @@ export async function historyOf(store: ObjectStore, hash: string): Promise<Histo
     })
   })
   return lines.sort((a, b) => a.at - b.at || (a.file < b.file ? -1 : 1))
-}
-
-function wordsOf(hash: string): Uint32Array {
-  const words = new Uint32Array(4)
-  new Uint8Array(words.buffer).set(Buffer.from(hash, 'hex'))
-  return words
 }

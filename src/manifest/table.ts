@@ -204,7 +204,8 @@ const isSameRow = ({ rows: a, row: i }: RowPlace, { rows: b, row: j }: RowPlace)
 const firstSlot = (words: Uint32Array, at: number, mask: number): number =>
   ((words[at] ?? 0) ^ (words[at + 1] ?? 0)) & mask
 
-function wordsOf(hash: string): Uint32Array {
+/** A hash in hex as the four words that `EntryRows` hold of it. */
+export function wordsOf(hash: string): Uint32Array {
   const words = new Uint32Array(4)
   new Uint8Array(words.buffer).set(Buffer.from(hash, 'hex').subarray(0, 16))
   return words
