@@ -160,29 +160,25 @@ async function untilLeased(rig: Rig): Promise<number> {
   }
 }
 
-test('import: a row that the store refuses is told as failed', async (t) => {
-  const { promise, resolve } = deferred<void>()
-  const files = { 'a.safetensors': [1] }
-  const { rig, start } = await open(t, { files, rows: [[1]], until: promise })
-  const importer = await start()
-  const running = importer.run()
-  rig.ledger.failed(await untilLeased(rig), 'denied')
-  resolve()
-  await running
-  assert.deepEqual(importer.status().outcome, { committed: 0, quarantined: 0, failed: 1 })
-})
-
-test('import: of a row that the store refuses every file is told as failed', async (t) => {
-  const { promise, resolve } = deferred<void>()
-  const files = { 'a.safetensors': [1], 'b.safetensors': [1] }
-  const { rig, start } = await open(t, { files, rows: [[1]], until: promise })
-  const importer = await start()
-  const running = importer.run()
-  rig.ledger.failed(await untilLeased(rig), 'denied')
-  resolve()
-  await running
-  assert.deepEqual(importer.status().outcome, { committed: 0, quarantined: 0, failed: 2 })
-})
+for (const [name, files, failed] of [
+  ['a row that the store refuses is told as failed', { 'a.safetensors': [1] }, 1],
+  [
+    'of a row that the store refuses every file is told as failed',
+    { 'a.safetensors': [1], 'b.safetensors': [1] },
+    2,
+  ],
+] as const) {
+  test(`import: ${name}`, async (t) => {
+    const { promise, resolve } = deferred<void>()
+    const { rig, start } = await open(t, { files, rows: [[1]], until: promise })
+    const importer = await start()
+    const running = importer.run()
+    rig.ledger.failed(await untilLeased(rig), 'denied')
+    resolve()
+    await running
+    assert.deepEqual(importer.status().outcome, { committed: 0, quarantined: 0, failed })
+  })
+}
 
 test('import: a good file of a quarantined row is stored', async (t) => {
   const files = { 'a.safetensors': [1], 'b.safetensors': [1], 'd.safetensors': [3] }
