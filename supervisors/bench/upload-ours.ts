@@ -51,7 +51,7 @@ function storageOf(job: UploadJob): SupervisorSpec {
     restarts: { max: 0, withinMs: 60_000 },
     backoff,
     // Nobody spools here but this process.
-    children: [{ ...owner, drainsAfter: ids }, ...uploaders],
+    children: [owner, ...uploaders],
   }
 }
 
