@@ -46,6 +46,8 @@ const kindSchema = z.union([
       'short-pages',
       /** Says of a page that more follows, and not where. */
       'lost-marker',
+      /** Says of every page that more follows, at one and the same place. */
+      'stuck-marker',
     ]),
   }),
 ])

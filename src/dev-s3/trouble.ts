@@ -77,6 +77,8 @@ export async function answerBy(
       return send(response, xml('Error', '<Code>InternalError</Code>'))
     case 'lost-marker':
       return send(response, { ...answer, body: withoutMarkers(String(body)) })
+    case 'stuck-marker':
+      return send(response, { ...answer, body: withOneMarker(String(body)) })
     default:
       return send(response, answer)
   }
@@ -84,6 +86,15 @@ export async function answerBy(
 
 const withoutMarkers = (page: string): string =>
   page.replaceAll(/<(Next\w+)>.*?<\/\1>/g, '').replace('<IsTruncated>false<', '<IsTruncated>true<')
+
+const oneMarker = [
+  '<NextContinuationToken>MQ</NextContinuationToken>',
+  '<NextKeyMarker>1</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>',
+  '<NextPartNumberMarker>1</NextPartNumberMarker>',
+].join('')
+
+const withOneMarker = (page: string): string =>
+  withoutMarkers(page).replace('<IsTruncated>', `${oneMarker}<IsTruncated>`)
 
 export function send(response: ServerResponse, answer: Answer): void {
   const body = Buffer.from(answer.body ?? '')

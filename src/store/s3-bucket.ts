@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '../failure.ts'
 import type { Answer, S3Connection } from './s3-connection.ts'
 
@@ -15,17 +16,24 @@ export interface S3Bucket {
 /**
  * Where a listing goes on, undefined after its last page. A page that says that more follows, and
  * not where, is no end: what it leaves out would be taken for absent.
+ *
+ * @param next  as the page says it, empty or undefined where it does not
+ * @param at    what the page was asked by: one that sends there again would never end
  */
-export function nextOf(
+export function nextOf<Marker>(
   page: { readonly IsTruncated?: boolean | undefined },
-  next: string | undefined,
-  what: string,
-): string | undefined {
+  next: Marker | '' | undefined,
+  { at, what }: { readonly at: Marker | undefined; readonly what: string },
+): Marker | undefined {
   if (!page.IsTruncated) return undefined
-  if (next) return next
-  throw new Failure('unavailable', `store ends a listing in its middle. store=${what}`, {
-    remedy: 'Look for what cuts listings short: the store itself, or a proxy before it.',
-  })
+  const remedy = 'Look for what cuts listings short: the store itself, or a proxy before it.'
+  if (!next) {
+    throw new Failure('unavailable', `store ends a listing in its middle. store=${what}`, {
+      remedy,
+    })
+  }
+  if (!isDeepStrictEqual(next, at)) return next
+  throw new Failure('invalid', `store lists one page over and over. store=${what}`, { remedy })
 }
 
 /** The answer of a request that names no object which might be absent. */

@@ -55,12 +55,12 @@ export async function openS3Multiparts(
   const { connection, bucket, root, url } = at
   const open: MultipartUpload[] = []
   const attempt = { doing: 'list uploads', what: `${url}/${prefix}` }
-  let markers: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {}
-  while (markers) {
+  let after: { readonly KeyMarker: string; readonly UploadIdMarker: string } | undefined
+  do {
     const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({
       Bucket: bucket,
       Prefix: root + prefix,
-      ...markers,
+      ...after,
     })
     const answer = await connection.attempt(attempt, ({ signal }) =>
       connection.client.send(command, { abortSignal: signal }),
@@ -71,10 +71,11 @@ export async function openS3Multiparts(
       const startedAt = Initiated?.getTime()
       open.push(new S3Multipart(at, { key: Key.slice(root.length), id: UploadId, startedAt }))
     }
-    const next = nextOf(page, page.NextKeyMarker, attempt.what)
-    const { NextUploadIdMarker = '' } = page
-    markers =
-      next === undefined ? undefined : { KeyMarker: next, UploadIdMarker: NextUploadIdMarker }
-  }
+    const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker = '' } = page
+    after = nextOf(page, KeyMarker && { KeyMarker, UploadIdMarker }, {
+      at: after,
+      what: attempt.what,
+    })
+  } while (after !== undefined)
   return open
 }

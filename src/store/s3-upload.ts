@@ -84,8 +84,9 @@ export class S3Multipart implements MultipartUpload {
   async listParts(): Promise<readonly PartRef[]> {
     const { client } = this.#at.connection
     const parts: PartRef[] = []
-    let marker: { PartNumberMarker?: string } | undefined = {}
-    while (marker) {
+    let at: string | undefined
+    do {
+      const marker = at === undefined ? {} : { PartNumberMarker: at }
       const command: ListPartsCommand = new ListPartsCommand({ ...this.#upload, ...marker })
       const page: ListPartsCommandOutput = await this.#ask('list parts', {}, ({ signal }) =>
         client.send(command, { abortSignal: signal }),
@@ -96,9 +97,8 @@ export class S3Multipart implements MultipartUpload {
         if (number === undefined || size === undefined || etag === undefined) continue
         parts.push({ number, etag, size, ...(crc32 !== undefined && { crc32 }) })
       }
-      const next = nextOf(page, page.NextPartNumberMarker, this.#what)
-      marker = next === undefined ? undefined : { PartNumberMarker: next }
-    }
+      at = nextOf(page, page.NextPartNumberMarker, { at, what: this.#what })
+    } while (at !== undefined)
     return parts
   }
 

@@ -133,7 +133,7 @@ export class S3Store implements ObjectStore {
       const lastModified = found.LastModified?.getTime() ?? 0
       return [{ key, size: found.Size ?? 0, lastModified, ...acknowledged({ ETag: found.ETag }) }]
     })
-    const next = nextOf(page, page.NextContinuationToken, attempt.what)
+    const next = nextOf(page, page.NextContinuationToken, { at: ask.from, what: attempt.what })
     return next === undefined ? { objects } : { objects, next }
   }
 

@@ -275,6 +275,25 @@ test('s3 faults: a page that says that more follows, and not where, is no end', 
   }
 })
 
+test('s3 faults: a listing that sends to one place over and over is given up', async () => {
+  const { server, plain } = await faulty()
+  await plain.put('dataset/a', text('x'))
+  const upload = await plain.startMultipart('dataset/c')
+  const asks = [
+    async () => {
+      for await (const _ of plain.list('dataset/'));
+    },
+    () => plain.openMultiparts('dataset/'),
+    () => upload.listParts(),
+  ]
+  for (const ask of asks) {
+    server.faults.splice(0, server.faults.length, { times: 100, kind: 'stuck-marker' })
+    await assert.rejects(ask(), { kind: 'invalid', message: /lists one page over and over/ })
+    assert.equal(server.faults[0]?.times, 98)
+  }
+  server.faults.length = 0
+})
+
 test('s3 faults: such a page is asked for again', async () => {
   const { server, store } = await faulty()
   for (const key of ['a', 'b']) await store.put(key, text('x'))
