@@ -31,7 +31,7 @@ export async function openFileMultiparts(
   ask: { readonly prefix: string; readonly pathOf: (key: string) => string },
 ): Promise<readonly MultipartUpload[]> {
   const open: MultipartUpload[] = []
-  for (const id of (await namesIn(parts)) ?? []) {
+  for (const id of await foldersIn(parts)) {
     const folder = join(parts, id)
     const { key, startedAt } = await begun(folder)
     if (startedAt === undefined || !key.startsWith(ask.prefix)) continue
@@ -179,9 +179,11 @@ class FileMultipart implements MultipartUpload {
   }
 }
 
-async function namesIn(folder: string): Promise<readonly string[] | undefined> {
+/** None where nothing was ever sent in parts. What is no folder is not ours. */
+async function foldersIn(folder: string): Promise<readonly string[]> {
   try {
-    return await unlessGone(readdir(folder))
+    const entries = (await unlessGone(readdir(folder, { withFileTypes: true }))) ?? []
+    return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
   } catch (error) {
     throw fileFailure(error, { doing: 'list uploads', path: folder })
   }

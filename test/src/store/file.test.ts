@@ -191,6 +191,18 @@ test('file: an upload whose start was cut short is as old as its folder', async 
   assert.deepEqual([found?.key, found?.startedAt], ['', 1_700_000_000_000])
 })
 
+test('file: a file that strays among the uploads hides none of them', async () => {
+  const root = tempFolder()
+  const store = new FileStore(root)
+  const upload = await store.startMultipart('dataset/a')
+  writeFileSync(join(root, '.draftsmith', 'parts', 'notes.txt'), 'not ours')
+  const found = await store.openMultiparts('')
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    [upload.id],
+  )
+})
+
 test('file: an upload that cannot be looked at is not taken for one that ended', async () => {
   const root = tempFolder()
   const store = new FileStore(root)
