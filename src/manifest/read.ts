@@ -11,7 +11,7 @@ export interface ManifestObject {
   readonly size: number
 }
 
-/** Up to here one request reads all of a file. */
+/** Up to here one request reads all of a file that is wanted. */
 const wholeBytes = 8 << 20
 const openingBytes = 64 << 10
 /** Requests at once: enough to hide a store's latency, few beside the uploads. */
@@ -31,13 +31,15 @@ export interface OpenedObject {
 /**
  * Undefined where the file has gone since it was listed: a compaction may take it at any time.
  *
+ * @param use  whether the entries will be read too, as far as is known
  * @throws Failure `corrupt`: damaged; `unavailable`, `invalid`: as the store says
  */
 export async function openObject(
   store: ObjectStore,
   object: ManifestObject,
+  use: 'entries' | 'header' = 'entries',
 ): Promise<OpenedObject | undefined> {
-  const whole = object.size <= wholeBytes
+  const whole = object.size <= (use === 'entries' ? wholeBytes : openingBytes)
   const start = await store.get(object.key, whole ? undefined : { start: 0, end: openingBytes })
   if (!start) return undefined
   const length = openingLength(start)

@@ -101,7 +101,12 @@ async function readSnapshots(
     const known = state.snapshots.get(id)
     const isNeeded = (covers: Heads) => mustBeRead({ size, covers }, open(segments, state), state)
     if (known && !isNeeded(known.covers)) continue
-    const opened = await openObject(store, { key, size })
+    // Who follows a run has most of it in the table already.
+    const opened = await openObject(
+      store,
+      { key, size },
+      state.heads.size > 0 ? 'header' : 'entries',
+    )
     if (!opened) return false
     const { header } = opened
     if (header.kind !== 'snapshot' || header.id !== id) throw damaged(key, 'it is another file')

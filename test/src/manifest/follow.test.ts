@@ -20,13 +20,14 @@ const open = (store: MemoryStore, seed: number) => {
 
 /** Answers late, some requests later than others, so that they overtake each other. */
 class SlowStore extends MemoryStore {
-  readonly reads: string[] = []
+  readonly reads: { readonly key: string; readonly bytes: number }[] = []
   readonly #random = seededRandom(4)
 
   override async get(key: string, range?: { readonly start: number; readonly end: number }) {
     await this.#wait()
-    this.reads.push(key)
-    return await super.get(key, range)
+    const found = await super.get(key, range)
+    this.reads.push({ key, bytes: found?.length ?? 0 })
+    return found
   }
 
   override async listPage(ask: { readonly prefix: string; readonly from?: string }) {
@@ -82,22 +83,31 @@ test('manifest: a follower reads new segments, not all there is in each snapshot
   const writer = open(store, 1)
   const append = async (count: number) =>
     await writer.append(Array.from({ length: count }, () => storedEntry(random)))
-  for (let i = 0; i < 10; i++) await append(100)
+  for (let i = 0; i < 10; i++) await append(1000)
   const reader = open(store, 2)
   await reader.replay()
   const next = await append(100)
   await writer.compact({ graceMs: 60_000 })
   store.reads.length = 0
-  assert.equal((await reader.replay()).size, 1100)
-  const ofSegments = store.reads.filter((key) => key.startsWith('manifest/segments/'))
-  assert.deepEqual(ofSegments, [next])
+  assert.equal((await reader.replay()).size, 10_100)
+  const ofSegments = store.reads.filter(({ key }) => key.startsWith('manifest/segments/'))
+  assert.deepEqual(
+    ofSegments.map(({ key }) => key),
+    [next],
+  )
+  // Of the snapshot, which is ten times as long, only what it covers.
+  const ofSnapshots = store.reads.filter(({ key }) => key.startsWith('manifest/snapshots/'))
+  assert.deepEqual(
+    ofSnapshots.map(({ bytes }) => bytes),
+    [64 << 10],
+  )
 
   // Those that are gone when he looks again are in the snapshot.
   await append(100)
   await writer.compact({ graceMs: 0 })
   clock.advance(3_600_000)
   await writer.compact({ graceMs: 0 })
-  assert.equal((await reader.replay()).size, 1200)
+  assert.equal((await reader.replay()).size, 10_200)
 })
 
 for (const count of [999, 1000, 1001, 2500]) {
