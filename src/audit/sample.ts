@@ -15,12 +15,12 @@ import {
   type TensorInfo,
 } from '../safetensors/header.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { countNonFinite } from './finite.ts'
+import { statesDType } from '../tensor/dtype.ts'
+import { countNonFinite } from '../tensor/finite.ts'
 
 /** A sample is read so much at a time: what one costs in memory, however long it is. */
 export const pieceBytes = 8 << 20
 
-const dtypes = { bf16: 'BF16', f16: 'F16', f32: 'F32' } as const
 const states = 'hidden_states'
 const ids = 'token_ids'
 
@@ -59,7 +59,7 @@ async function checked(
   for (const [name, tensor] of header.tensors) {
     await eachPiece(source, tensor, (piece, at) => {
       found.crc = crc32(piece, found.crc)
-      if (name === states) found.bad += countNonFinite(piece, dtypes[identity.dtype])
+      if (name === states) found.bad += countNonFinite(piece, statesDType[identity.dtype])
       else new Uint8Array(found.ids.buffer).set(piece, at)
     })
   }
@@ -80,7 +80,7 @@ function shapeProblem(
 ): string | null {
   const captures = layers.length + (captureFinal ? 1 : 0)
   const want = new Map([
-    [states, `${dtypes[dtype]} [${[tokens, captures, hiddenSize]}]`],
+    [states, `${statesDType[dtype]} [${[tokens, captures, hiddenSize]}]`],
     [ids, `I64 [${tokens}]`],
   ])
   for (const [name, is] of want) {

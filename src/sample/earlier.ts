@@ -8,8 +8,9 @@
  */
 import { explain, Failure, isFailure } from '../failure.ts'
 import { openSafetensors, readTensor, type SafetensorsFile } from '../safetensors/read.ts'
+import { statesDType } from '../tensor/dtype.ts'
 import { elements, type Tensor } from '../tensor/tensor.ts'
-import { type SampleFormat, statesDType } from './encode.ts'
+import type { SampleFormat } from './encode.ts'
 import { nonFinite, nonFiniteText } from './finite.ts'
 
 /** Why a file is left alone. */

@@ -1,6 +1,7 @@
 import type { StoredDType } from '../models/hidden-states.ts'
 import { crc32OfParts, encodeSafetensors } from '../safetensors/write.ts'
 import type { FinishedSample } from '../spool/spool.ts'
+import { statesDType } from '../tensor/dtype.ts'
 
 /** A sample file: what is stored of one dataset row. */
 
@@ -13,9 +14,6 @@ export interface SampleFormat {
   /** Goes into every file; the same on every machine, so that the bytes are. */
   readonly metadata: Readonly<Record<string, string>>
 }
-
-/** As safetensors spells the types of hidden states. */
-export const statesDType = { bf16: 'BF16', f16: 'F16', f32: 'F32' } as const
 
 /** @param fingerprint  the target's, of `Target.fingerprint` */
 export const sampleMetadata = (

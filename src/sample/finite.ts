@@ -1,4 +1,6 @@
 import type { StoredDType } from '../models/hidden-states.ts'
+import { statesDType } from '../tensor/dtype.ts'
+import { hasNonFinite } from '../tensor/finite.ts'
 
 /** Whether hidden states are numbers to learn from. */
 
@@ -25,8 +27,9 @@ export function nonFinite(
   if (states instanceof Float32Array) {
     for (let i = 0; i < states.length; i++) if (!Number.isFinite(states[i])) count(i)
   } else {
+    const bytes = new Uint8Array(states.buffer, states.byteOffset, states.byteLength)
+    if (!hasNonFinite(bytes, statesDType[dtype])) return undefined
     const exponent = dtype === 'bf16' ? 0x7f80 : 0x7c00
-    if (!hasFullExponent(states, exponent)) return undefined
     for (let i = 0; i < states.length; i++) if ((states[i] & exponent) === exponent) count(i)
   }
   return found ? bad : undefined
@@ -36,19 +39,4 @@ export function nonFinite(
 export function nonFiniteText(counts: readonly number[], captures: readonly string[]): string {
   const where = counts.flatMap((count, i) => (count > 0 ? [`${captures[i]}: ${count}`] : []))
   return `values that are NaN or infinite (${where.join(', ')})`
-}
-
-/**
- * Whether any pattern has all bits of its exponent set: NaN or infinity. Looks at two at a time,
- * since this passes over every value that is stored: one added to the lowest bit of a full exponent
- * carries into the sign's place, which the mask has cleared.
- */
-function hasFullExponent(bits: Uint16Array, exponent: number): boolean {
-  const lowest = exponent & -exponent
-  const [mask, one] = [exponent, lowest].map((pattern) => pattern | (pattern << 16))
-  const pairs = new Int32Array(bits.buffer, bits.byteOffset, bits.length >> 1)
-  let carried = 0
-  for (let i = 0; i < pairs.length; i++) carried |= (pairs[i] & mask) + one
-  const last = bits.length % 2 === 1 ? bits[bits.length - 1] & exponent : 0
-  return (carried & 0x80008000) !== 0 || last === exponent
 }

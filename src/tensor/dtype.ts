@@ -34,3 +34,6 @@ export const dtypeBits = {
 export type DType = keyof typeof dtypeBits
 
 export const isDType = (name: string): name is DType => Object.hasOwn(dtypeBits, name)
+
+/** What hidden states are stored as: from the configuration's spelling to that of safetensors. */
+export const statesDType = { bf16: 'BF16', f16: 'F16', f32: 'F32' } as const

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countNonFinite } from '../../../src/audit/finite.ts'
+import { countNonFinite } from '../../../src/tensor/finite.ts'
 
 const bytesOf = (values: Uint16Array | Float32Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength)

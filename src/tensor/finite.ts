@@ -19,15 +19,19 @@ const exponents: { readonly [D in FloatType]: readonly number[] } = {
  * @param bytes  whole values, little-endian, at any offset
  */
 export function countNonFinite(bytes: Uint8Array, type: FloatType): number {
+  if (!hasNonFinite(bytes, type)) return 0
+  const words = wordsOf(bytes)
+  let bad = 0
+  for (const mask of exponents[type]) for (const word of words) if ((word & mask) === mask) bad++
+  return bad
+}
+
+/** Whether there is any; `bytes` as above. It costs a fraction of what counting them does. */
+export function hasNonFinite(bytes: Uint8Array, type: FloatType): boolean {
   if (bytes.length % floatBytes[type] !== 0) {
     throw new Failure('invalid', `bytes are no whole values. type=${type}, bytes=${bytes.length}`)
   }
-  const words = wordsOf(bytes)
-  const masks = exponents[type]
-  if (!hasFullExponent(words, masks)) return 0
-  let bad = 0
-  for (const mask of masks) for (const word of words) if ((word & mask) === mask) bad++
-  return bad
+  return hasFullExponent(wordsOf(bytes), exponents[type])
 }
 
 /**
