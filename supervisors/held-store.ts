@@ -5,8 +5,11 @@ import { type Log, openLog } from '../src/log.ts'
 import { isAlive, thisHolder } from '../src/manifest/holder.ts'
 import { acquireLock, type ManifestLock } from '../src/manifest/lock.ts'
 import { newWriterId } from '../src/manifest/names.ts'
+import type { Run } from '../src/run/identity.ts'
+import { requireRun } from '../src/run/stored-run.ts'
 import { conditionalPuts } from '../src/store/conditional.ts'
 import type { Acquire } from '../src/store/limited.ts'
+import { type StorePlace, soleStore } from '../src/store/patient.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { keepLock } from './lock-beat.ts'
 import { consoleTarget } from './log-target.ts'
@@ -32,6 +35,39 @@ export const s3Given = ({ endpoint, region }: StoreOptions): Partial<S3Config> =
   ...(endpoint !== undefined && { endpoint }),
   ...(region !== undefined && { region }),
 })
+
+/** How long a store is waited for that was there a moment ago. */
+const awayMs = 5 * 60_000
+/** A store that stumbles is not spoken of; one that stays away is, now and then. */
+const quietTries = 4
+const sayMs = 30_000
+
+/**
+ * The store of a run, as a command beside the run uses it. One that cannot be reached is told of
+ * within seconds; one that could is waited for.
+ *
+ * @throws  Failure `unavailable`: it does not answer; `invalid`: it holds no run; `corrupt`
+ */
+export async function storeOfRun(
+  place: StorePlace,
+  { actor, acquire }: { readonly actor: string; readonly acquire: Acquire },
+): Promise<{ readonly store: ObjectStore; readonly run: Run }> {
+  const hasty = await soleStore(place, { acquire })
+  const run = await requireRun(hasty).finally(() => hasty.close())
+  const log = openLog({ ...consoleTarget, actor })
+  let saidAt = Number.NEGATIVE_INFINITY
+  const store = await soleStore(place, {
+    acquire,
+    attempts: Number.POSITIVE_INFINITY,
+    deadlineMs: awayMs,
+    onRetry: ({ failure, attempt }) => {
+      if (attempt < quietTries || systemClock.now() - saidAt < sayMs) return
+      saidAt = systemClock.now()
+      log.warn({ err: failure }, 'the store does not answer: waiting for it')
+    },
+  })
+  return { store, run }
+}
 
 /**
  * Takes the run's lock, waiting for a holder elsewhere to show whether it lives.

@@ -9,6 +9,7 @@ import { claimStore, configKey, type StoredRun } from '../src/run/stored-run.ts'
 import { conditionalPuts } from '../src/store/conditional.ts'
 import { probeConfirmation, rungText } from '../src/store/confirm.ts'
 import { abortUploads } from '../src/store/open-upload.ts'
+import { putBytes } from '../src/store/put-confirmed.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { takeLock } from './held-store.ts'
 import type { Prepared } from './preflight.ts'
@@ -90,7 +91,7 @@ async function publish(
   { log, signal, alone }: PublishOptions & { readonly signal: AbortSignal },
 ): Promise<void> {
   const text = Buffer.from(configForStore(config))
-  if (!(await store.get(configKey))?.equals(text)) await store.put(configKey, text)
+  if (!(await store.get(configKey))?.equals(text)) await putBytes(store, configKey, text)
   const fingerprint = datasetFingerprint(
     dataset,
     dataset.lengths(),

@@ -6,7 +6,7 @@ import type { EntryTable } from '../manifest/table.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Difference, differenceOf, notThere } from './compare.ts'
 
-export interface Heads {
+export interface ToldOfHeads {
   readonly asked: number
   /** Answers that told a checksum of the whole object. */
   readonly told: number
@@ -45,7 +45,7 @@ export async function askHeads(
   store: ObjectStore,
   entries: Iterable<ManifestEntry>,
   { parallel, asked }: { readonly parallel: number; readonly asked: () => void },
-): Promise<Heads> {
+): Promise<ToldOfHeads> {
   const differ: Difference[] = []
   const counts = { asked: 0, told: 0 }
   await eachOf(entries, parallel, async (entry) => {

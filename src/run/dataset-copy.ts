@@ -4,13 +4,16 @@ import { dirname, join, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import type { DatasetFile } from '../dataset/rows.ts'
+import { eachOf } from '../each-of.ts'
 import { Failure, isFailure } from '../failure.ts'
 import { confirm, type Rung } from '../store/confirm.ts'
+import { putBytes, sentAgain } from '../store/put-confirmed.ts'
 import { type FileToPut, type PartSizes, putFile } from '../store/put-file.ts'
 import type { ObjectInfo, ObjectStore } from '../store/store.ts'
 
 const indexKey = 'dataset/index.json'
 const chunkBytes = 16 * 2 ** 20
+const headsAtOnce = 8
 
 const indexSchema = z.object({
   format: z.literal(1),
@@ -48,8 +51,8 @@ export interface PublishOptions {
 }
 
 /**
- * Puts the dataset into the store, where it is not there yet. Files that are there whole are not
- * sent again; the index comes last, so that a copy with an index is complete.
+ * Puts the dataset into the store, where it is not there yet, or no longer whole. Files that are
+ * there are not sent again; the index comes last, so that a copy with an index is complete.
  *
  * @returns  true where something was sent
  */
@@ -58,10 +61,13 @@ export async function publishDataset(
   dataset: DatasetCopy,
   options: PublishOptions,
 ): Promise<boolean> {
-  const before = await fingerprintInStore(store)
-  if (before === dataset.fingerprint) return false
-  // Its files are about to be replaced one by one: meanwhile no index may vouch for them.
-  if (before !== undefined) await store.remove(indexKey)
+  const before = await indexBefore(store)
+  if (before !== 'none') {
+    const isSame = before !== 'damaged' && before.fingerprint === dataset.fingerprint
+    if (isSame && (await isWhole(store, before))) return false
+    // Its files are about to be replaced one by one: meanwhile no index may vouch for them.
+    await store.remove(indexKey)
+  }
   const files: DatasetIndex['files'] = []
   for (const file of dataset.files) {
     const { path, relative, bytes } = file
@@ -75,18 +81,28 @@ export async function publishDataset(
   }
   const { fingerprint, entry } = dataset
   const index: DatasetIndex = { format: 1, fingerprint, entry, files }
-  await store.put(indexKey, Buffer.from(`${JSON.stringify(index, null, 2)}\n`))
+  await putBytes(store, indexKey, Buffer.from(`${JSON.stringify(index, null, 2)}\n`))
   return true
 }
 
-/** Of a copy that can be read. One whose index is damaged is put anew, which mends it. */
-async function fingerprintInStore(store: ObjectStore): Promise<string | undefined> {
+/** One that is damaged is put anew, which mends it. */
+async function indexBefore(store: ObjectStore): Promise<DatasetIndex | 'damaged' | 'none'> {
   try {
-    return (await readDatasetIndex(store))?.fingerprint
+    return (await readDatasetIndex(store)) ?? 'none'
   } catch (error) {
     if (isFailure(error, 'corrupt')) return 'damaged'
     throw error
   }
+}
+
+/** As far as the store tells without giving the files: what it says of them costs little. */
+async function isWhole(store: ObjectStore, { files }: DatasetIndex): Promise<boolean> {
+  let whole = true
+  await eachOf(files, headsAtOnce, async (file) => {
+    const found = whole ? await store.head(`dataset/${file.path}`) : undefined
+    if (found?.size !== file.bytes || (found.crc32 ?? file.crc32) !== file.crc32) whole = false
+  })
+  return whole
 }
 
 /** Undefined where the store holds no such file. To read it back costs less than to send it. */
@@ -175,13 +191,8 @@ async function fetchFile(
   await mkdir(dirname(path), { recursive: true })
   const temporary = `${path}.tmp`
   try {
-    const crc = await download(store, `dataset/${file.path}`, file.bytes, temporary)
-    if (crc !== file.crc32) {
-      const values = `key=dataset/${file.path}, want=${file.crc32}, found=${crc}`
-      throw new Failure('corrupt', `a file of the dataset differs from its index. ${values}`, {
-        remedy: 'Run again on a machine that has the dataset: it is uploaded anew.',
-      })
-    }
+    // What arrives damaged once may have been the line.
+    await sentAgain(() => download(store, file, temporary))
     await rename(temporary, path)
   } finally {
     await rm(temporary, { force: true })
@@ -190,23 +201,29 @@ async function fetchFile(
 
 async function download(
   store: ObjectStore,
-  key: string,
-  bytes: number,
+  file: DatasetIndex['files'][number],
   path: string,
-): Promise<number> {
-  await using file = await open(path, 'w')
+): Promise<void> {
+  const key = `dataset/${file.path}`
+  await using out = await open(path, 'w')
   let crc = 0
-  for (let start = 0; start < bytes; start += chunkBytes) {
-    const chunk = await store.get(key, { start, end: Math.min(bytes, start + chunkBytes) })
+  for (let start = 0; start < file.bytes; start += chunkBytes) {
+    const end = Math.min(file.bytes, start + chunkBytes)
+    const chunk = await store.get(key, { start, end })
     if (!chunk) {
       throw new Failure('corrupt', `a file of the dataset is not in the store. key=${key}`, {
         remedy: 'Run again on a machine that has the dataset: it is uploaded anew.',
       })
     }
     crc = crc32(chunk, crc)
-    await file.writeFile(chunk)
+    await out.writeFile(chunk)
   }
-  return crc
+  if (crc === file.crc32) return
+  const values = `key=${key}, want=${file.crc32}, found=${crc}`
+  throw new Failure('corrupt', `a file of the dataset differs from its index. ${values}`, {
+    remedy:
+      'Remove this object, then run again on a machine that has the dataset: it is uploaded anew.',
+  })
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

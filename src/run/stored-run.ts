@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { Failure } from '../failure.ts'
+import { Failure, isFailure } from '../failure.ts'
+import { putBytes } from '../store/put-confirmed.ts'
 import type { ObjectStore } from '../store/store.ts'
 import {
   parseRun,
@@ -54,11 +55,22 @@ export async function claimStore(store: ObjectStore, wanted: WantedRun): Promise
   await requireNoManifest(store)
   const run: Run = { format: 1, id: randomUUID(), createdAt: new Date().toISOString(), ...wanted }
   const bytes = Buffer.from(`${JSON.stringify(run, null, 2)}\n`)
-  if (await store.putIfAbsent(key, bytes)) return { run, changes: [] }
-  // Another was faster, or our own first try was, its answer lost.
-  const theirs = await readRun(store)
-  if (theirs) return adopt(theirs, wanted, store.url)
+  const isOurs = await store.putIfAbsent(key, bytes)
+  if (isOurs && !(await holdsRun(store))) await putBytes(store, key, bytes)
+  // Read back in any case: another may have been faster, or the answer to our own first try lost.
+  const kept = await readRun(store)
+  if (kept) return adopt(kept, wanted, store.url)
   throw new Failure('unavailable', `run.json comes and goes. store=${store.url}`)
+}
+
+/** A store may keep less than it was sent, and say nothing. */
+async function holdsRun(store: ObjectStore): Promise<boolean> {
+  try {
+    return (await readRun(store)) !== undefined
+  } catch (error) {
+    if (isFailure(error, 'corrupt')) return false
+    throw error
+  }
 }
 
 /** What a manifest names was computed by some run; without its run.json nobody knows which. */

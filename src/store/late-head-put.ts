@@ -1,5 +1,6 @@
 /** An object whose first bytes are known last: sent in equal parts, the first at the end. */
 import { crc32 } from 'node:zlib'
+import { completeUpload } from './complete-upload.ts'
 import type { MultipartUpload, ObjectStore, PartRef } from './store.ts'
 
 /** S3 takes no smaller ones but the last, and 10,000 of them: 78 GiB. */
@@ -64,17 +65,7 @@ export class LateHeadPut {
     await this.#send(last)
     await this.#sending
     this.#taken.unshift(await this.#upload.putPart(1, first, this.#sent(first)))
-    await this.#complete(this.#upload)
-  }
-
-  async #complete(upload: MultipartUpload): Promise<void> {
-    try {
-      await upload.complete(this.#taken)
-    } catch (error) {
-      // A try whose answer was lost may have completed it: then there is no such upload any more.
-      const found = await this.#store.head(this.#key)
-      if (found?.size !== this.#taken.reduce((sum, { size }) => sum + size, 0)) throw error
-    }
+    await completeUpload(this.#store, this.#upload, { parts: this.#taken })
   }
 
   /** Nothing of it stays, where the store can be reached. */

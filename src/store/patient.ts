@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import { type Acquire, limited } from './limited.ts'
 import { openStore } from './open.ts'
 import { Permits } from './permits.ts'
-import { retrying } from './retry.ts'
+import { type Retry, type RetryOptions, retrying } from './retry.ts'
 import type { S3Options } from './s3-connection.ts'
 import type { ObjectStore } from './store.ts'
 
@@ -13,23 +13,25 @@ export interface StorePlace {
   readonly s3: S3Options
 }
 
-interface Use {
+interface Use extends Pick<RetryOptions, 'attempts' | 'deadlineMs' | 'onRetry'> {
   readonly acquire: Acquire
-  readonly attempts: number
+  /** Where each further try is noted, unless `onRetry` does. */
   readonly log?: Log
 }
 
-interface SoleUse extends Partial<Pick<Use, 'acquire' | 'attempts'>> {
+interface SoleUse extends Partial<Use> {
   readonly maxParallel?: number
 }
 
 /** The store as every part of a run uses it: a permit for each request, and retries around that. */
 export async function patientStore(place: StorePlace, use: Use): Promise<ObjectStore> {
+  const note = ({ failure, attempt }: Retry) =>
+    use.log?.debug({ err: failure, attempt }, 'asked again')
   return retrying(limited(await openStore(place.url, place.s3), use.acquire), {
-    attempts: use.attempts,
+    onRetry: note,
+    ...use,
     clock: systemClock,
     random: Math.random,
-    onRetry: ({ failure, attempt }) => use.log?.debug({ err: failure, attempt }, 'asked again'),
   })
 }
 
@@ -45,7 +47,7 @@ export const solePermits = (maxParallel: number): Acquire =>
  */
 export async function soleStore(
   place: StorePlace,
-  { maxParallel = 100, attempts = 5, acquire = solePermits(maxParallel) }: SoleUse = {},
+  { maxParallel = 100, acquire = solePermits(maxParallel), ...use }: SoleUse = {},
 ): Promise<ObjectStore> {
-  return await patientStore(place, { acquire, attempts })
+  return await patientStore(place, { attempts: 5, ...use, acquire })
 }

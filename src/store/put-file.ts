@@ -5,9 +5,11 @@
  */
 import { isFailure } from '../failure.ts'
 import { probe } from '../probe.ts'
+import { completeUpload } from './complete-upload.ts'
 import { confirm, type Rung } from './confirm.ts'
 import { type PartLayout, stretchOf, uploadOf } from './open-upload.ts'
-import type { Acknowledgement, FileBody, MultipartUpload, ObjectStore, PartRef } from './store.ts'
+import { putConfirmed, sentAgain } from './put-confirmed.ts'
+import type { FileBody, MultipartUpload, ObjectStore, PartRef } from './store.ts'
 
 /** What is put, and where. */
 export interface FileToPut {
@@ -32,9 +34,6 @@ const usualSizes: PartSizes = { wholeBytesMax: 64 * 2 ** 20, partBytes: 16 * 2 *
 const partsAtOnce = 4
 /** S3 takes 10,000. */
 const partsMax = 9000
-/** A body that arrives damaged once may have been the line; twice, it is the store. */
-const triesMax = 2
-
 /**
  * @returns  what proved that the store holds the file
  * @throws   Failure, as the store throws it; `corrupt` too where the file changes meanwhile. The
@@ -46,18 +45,10 @@ export async function putFile(
   options: { readonly sizes?: PartSizes; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Rung> {
   const { sizes = usualSizes, signal } = options
-  for (let tries = 1; ; tries++) {
-    try {
-      if (file.body.length > sizes.wholeBytesMax) {
-        return await putInParts(store, file, { partBytes: sizes.partBytes, signal })
-      }
-      const { key, body, crc32 } = file
-      const taken = await store.put(key, body, { crc32, ...(signal && { signal }) })
-      return await confirm(store, key, taken, sentBy(file))
-    } catch (error) {
-      if (tries === triesMax || !isFailure(error, 'corrupt')) throw error
-    }
+  if (file.body.length <= sizes.wholeBytesMax) {
+    return await putConfirmed(store, file.key, { ...sentBy(file), signal })
   }
+  return await sentAgain(() => putInParts(store, file, { partBytes: sizes.partBytes, signal }))
 }
 
 interface InParts {
@@ -94,7 +85,7 @@ async function finish(store: ObjectStore, file: FileToPut, begun: Begun): Promis
   try {
     const parts = await putMissing(begun)
     begun.layout.signal?.throwIfAborted()
-    const said = await complete(store, file, { ...begun, parts })
+    const said = await completeUpload(store, begun.upload, { parts, whole: file.crc32 })
     return await confirm(store, file.key, said, sentBy(file))
   } catch (error) {
     await begun.upload.abort().catch(() => undefined)
@@ -120,21 +111,6 @@ async function putMissing({ upload, parts: held, layout }: Begun): Promise<PartR
   await Promise.all(Array.from({ length: partsAtOnce }, noted))
   if (failures.length > 0) throw failures[0]
   return [...parts.values()].sort((a, b) => a.number - b.number)
-}
-
-/** After a try whose answer was lost there is no upload any more: then the object tells. */
-async function complete(
-  store: ObjectStore,
-  { key, body, crc32 }: FileToPut,
-  { upload, parts }: Begun,
-): Promise<Acknowledgement> {
-  try {
-    return await upload.complete(parts, { crc32 })
-  } catch (error) {
-    const found = isFailure(error, 'invalid') ? await store.head(key) : undefined
-    if (found?.size !== body.length) throw error
-    return found
-  }
 }
 
 const sentBy = ({ body, crc32 }: FileToPut) => ({ body, crc32, size: body.length })

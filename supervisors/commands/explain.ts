@@ -7,10 +7,9 @@ import { entryKey, type ManifestEntry } from '../../src/manifest/entry.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
-import { requireRun } from '../../src/run/stored-run.ts'
-import { soleStore } from '../../src/store/patient.ts'
+import { solePermits } from '../../src/store/patient.ts'
 import type { ObjectInfo, ObjectStore } from '../../src/store/store.ts'
-import { type StoreOptions, s3Given, s3Here } from '../held-store.ts'
+import { type StoreOptions, s3Given, s3Here, storeOfRun } from '../held-store.ts'
 import { type KnownRows, rowsOfDataset, rowsOfStore } from '../known-rows.ts'
 import { type LocalSample, localSample } from '../local-sample.ts'
 import { explainText } from './explain-text.ts'
@@ -70,8 +69,8 @@ async function openPlaces(options: ExplainOptions): Promise<Places> {
   const config = options.config === undefined ? undefined : loadConfig(options.config).config
   const work = config?.work ?? (options.work === undefined ? null : resolve(options.work))
   const s3 = config ? { ...config.s3, ...s3Given(options) } : s3Here(options)
-  const store = await soleStore({ url: config?.store ?? options.store ?? '', s3 })
-  const run = await requireRun(store)
+  const place = { url: config?.store ?? options.store ?? '', s3 }
+  const { store, run } = await storeOfRun(place, { actor: 'explain', acquire: solePermits(100) })
   const writer = newWriterId(systemClock, Math.random)
   const table = await openManifest(store, { writer }).replay()
   const rows = config ? await rowsOfDataset(config, run, store) : await rowsOfStore(store, work)

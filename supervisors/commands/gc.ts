@@ -7,10 +7,16 @@ import { Failure } from '../../src/failure.ts'
 import { lockKey } from '../../src/manifest/holder.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
-import { requireRun } from '../../src/run/stored-run.ts'
 import { solePermits, soleStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { type StillHeld, type StoreOptions, s3Here, whenHeld, whileHeld } from '../held-store.ts'
+import {
+  type StillHeld,
+  type StoreOptions,
+  s3Here,
+  storeOfRun,
+  whenHeld,
+  whileHeld,
+} from '../held-store.ts'
 import { Tally } from '../tally.ts'
 import { firstLines } from './first-lines.ts'
 
@@ -32,8 +38,7 @@ export async function gc(url: string, options: GcOptions): Promise<number> {
   requireAge(options.olderThanMs)
   const place = { url, s3: s3Here(options) }
   const acquire = solePermits(options.parallel)
-  const store = await soleStore(place, { acquire })
-  await requireRun(store)
+  const { store } = await storeOfRun(place, { actor: 'gc', acquire })
   // A run that lives has objects that no segment names yet: to look is harmless, to remove is not.
   const found = options.dryRun
     ? await look(store, options)

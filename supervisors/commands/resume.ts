@@ -7,10 +7,10 @@ import { Failure } from '../../src/failure.ts'
 import { openLog } from '../../src/log.ts'
 import { fetchDataset } from '../../src/run/dataset-copy.ts'
 import { type Run, requireSameIdentity } from '../../src/run/identity.ts'
-import { configKey, requireRun } from '../../src/run/stored-run.ts'
-import { soleStore } from '../../src/store/patient.ts'
+import { configKey } from '../../src/run/stored-run.ts'
+import { solePermits } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { s3Here } from '../held-store.ts'
+import { s3Here, storeOfRun } from '../held-store.ts'
 import { consoleTarget } from '../log-target.ts'
 import { identityOf, requireFolder, targetOf } from '../preflight.ts'
 import { printResult } from '../report.ts'
@@ -35,8 +35,9 @@ export async function resume(url: string, options: ResumeOptions): Promise<numbe
 async function configFromStore(url: string, options: ResumeOptions): Promise<LoadedConfig> {
   // Where the store was found now is where it is, wherever it was when the run began.
   const given = s3Here(options)
-  const store = await soleStore({ url, s3: given })
-  const { run, text } = await read(store)
+  const acquire = solePermits(100)
+  const { store, run } = await storeOfRun({ url, s3: given }, { actor: 'resume', acquire })
+  const text = await configText(store)
   const work = resolve(options.work)
   const target = options.target ? resolve(options.target) : run.targetPath
   const { config: stored, warnings } = parseConfig(text, {
@@ -59,10 +60,9 @@ async function configFromStore(url: string, options: ResumeOptions): Promise<Loa
   return { warnings, config: { ...config, dataset: { ...config.dataset, path, split: undefined } } }
 }
 
-async function read(store: ObjectStore): Promise<{ readonly run: Run; readonly text: string }> {
-  const run = await requireRun(store)
+async function configText(store: ObjectStore): Promise<string> {
   const text = await store.get(configKey)
-  if (text) return { run, text: text.toString('utf8') }
+  if (text) return text.toString('utf8')
   throw new Failure('invalid', `the store holds no ${configKey}. store=${store.url}`, {
     remedy: 'Run once more where it began: it puts there what is missing.',
   })

@@ -4,7 +4,7 @@ import {
   type Difference,
   differenceOf,
 } from '../../src/audit/compare.ts'
-import { askHeads, type Heads, pickStored } from '../../src/audit/heads.ts'
+import { askHeads, pickStored, type ToldOfHeads } from '../../src/audit/heads.ts'
 import { checkSample, pieceBytes } from '../../src/audit/sample.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { S3Config } from '../../src/config/schema.ts'
@@ -12,11 +12,10 @@ import { eachOf } from '../../src/each-of.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
-import type { RunIdentity } from '../../src/run/identity.ts'
-import { requireRun } from '../../src/run/stored-run.ts'
-import { soleStore } from '../../src/store/patient.ts'
+import type { Run, RunIdentity } from '../../src/run/identity.ts'
+import { solePermits } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { type StoreOptions, s3Here, whileHeld } from '../held-store.ts'
+import { type StoreOptions, s3Here, storeOfRun, whileHeld } from '../held-store.ts'
 import { markLost } from '../repair.ts'
 import { Tally } from '../tally.ts'
 import { headsDefault, parallelDefault, type VerifyDepth } from '../verify-depth.ts'
@@ -32,7 +31,7 @@ export interface Verified {
   readonly lost: number
   /** Objects that the manifest does not name: of an interrupted run, harmless. */
   readonly unnamed: number
-  readonly heads: Omit<Heads, 'differ'>
+  readonly heads: Omit<ToldOfHeads, 'differ'>
   /** Samples whose every byte was read. */
   readonly read: number
   /** Of those that differ: marked as lost now, so that the next run extracts them again. */
@@ -47,34 +46,37 @@ export async function verify(
   url: string,
   options: StoreOptions & VerifyDepth & { readonly repair: boolean; readonly json: boolean },
 ): Promise<number> {
-  const store = await soleStore({ url, s3: s3Here(options) }, { maxParallel: options.parallel })
+  const acquire = solePermits(options.parallel)
+  const opened = await storeOfRun({ url, s3: s3Here(options) }, { actor: 'verify', acquire })
+  const { store } = opened
   const found = options.repair
     ? await whileHeld(store, 'verify', async (stillHeld) => {
-        const seen = await verifyIn(store, options)
+        const seen = await verifyIn(opened, options)
         const repaired = await markLost(store, seen.differ, stillHeld)
         return { ...seen, repaired }
       })
-    : await verifyIn(store, options)
+    : await verifyIn(opened, options)
   process.stdout.write(`${options.json ? JSON.stringify(found) : verifyText(found)}\n`)
   return found.differ.length === 0 ? 0 : 1
 }
 
 /** As `verify` without options does. */
-export const verifyStore = async (url: string, s3: Partial<S3Config>): Promise<Verified> =>
-  await verifyIn(await soleStore({ url, s3 }), {
-    heads: headsDefault,
-    deep: false,
-    parallel: parallelDefault,
-  })
+export async function verifyStore(url: string, s3: Partial<S3Config>): Promise<Verified> {
+  const acquire = solePermits(parallelDefault)
+  const opened = await storeOfRun({ url, s3 }, { actor: 'verify', acquire })
+  return await verifyIn(opened, { heads: headsDefault, deep: false, parallel: parallelDefault })
+}
 
-/** @throws Failure `invalid`: the store holds no run; `corrupt`: the manifest cannot be read */
-async function verifyIn(store: ObjectStore, depth: VerifyDepth): Promise<Verified> {
-  const { identity } = await requireRun(store)
+/** @throws Failure `corrupt`: the manifest cannot be read */
+async function verifyIn(
+  { store, run }: { readonly store: ObjectStore; readonly run: Run },
+  depth: VerifyDepth,
+): Promise<Verified> {
   const writer = newWriterId(systemClock, Math.random)
   const table = await openManifest(store, { writer }).replay()
   const listed = await listAll(store, table, depth.parallel)
   const heads = await headSome(store, table, depth)
-  const read = depth.deep ? await readAll(store, table, { ...depth, identity }) : []
+  const read = depth.deep ? await readAll(store, table, { ...depth, identity: run.identity }) : []
   const { stored, quarantined, lost } = table
   return {
     store: store.url,
@@ -102,7 +104,11 @@ async function listAll(store: ObjectStore, table: EntryTable, parallel: number) 
   return { differ: await askForMissing(store, table, { differ, parallel }), unnamed }
 }
 
-async function headSome(store: ObjectStore, table: EntryTable, depth: VerifyDepth): Promise<Heads> {
+async function headSome(
+  store: ObjectStore,
+  table: EntryTable,
+  depth: VerifyDepth,
+): Promise<ToldOfHeads> {
   const tally = new Tally('heads', Math.min(depth.heads, table.stored))
   const picked = pickStored(table, depth.heads, Math.random)
   const heads = await askHeads(store, picked, { parallel: depth.parallel, asked: tally.one })

@@ -88,6 +88,41 @@ test('dataset copy: published a second time, nothing is sent', async (t) => {
   assert.equal(store.puts.length, before)
 })
 
+test('dataset copy: what the store lost of it since is sent again', async (t) => {
+  const store = new Counting()
+  const { path } = await published(t, store, rows)
+  const [first, second] = [0, 1].map((shard) => `dataset/data-0000${shard}-of-00002.arrow`)
+  assert.ok(first !== undefined && second !== undefined)
+  await store.remove(first)
+  store.puts.length = 0
+  assert.ok(await publishDataset(store, copyOf(path), quiet))
+  assert.deepEqual(store.puts, [first, indexKey])
+  // Of the same length, with another checksum.
+  const bytes = await readFile(join(path, 'data-00001-of-00002.arrow'))
+  bytes[bytes.length - 9] = (bytes[bytes.length - 9] ?? 0) ^ 1
+  await store.put(second, bytes)
+  store.puts.length = 0
+  assert.ok(await publishDataset(store, copyOf(path), quiet))
+  assert.deepEqual(store.puts, [second, indexKey])
+  const opened = await fetchDataset(store, await scratch(t), () => undefined)
+  assert.deepEqual(rowsOf(opened), rowsOf(path))
+})
+
+test('dataset copy: an index of which half arrived is sent again', async (t) => {
+  class Halving extends Counting {
+    override async put(key: string, body: Body, options?: PutOptions): Promise<Acknowledgement> {
+      const isFirst = key === indexKey && !this.puts.includes(indexKey)
+      if (!isFirst || !(body instanceof Uint8Array)) return await super.put(key, body, options)
+      await super.put(key, body.subarray(0, body.length >> 1))
+      return {}
+    }
+  }
+  const store = new Halving()
+  const { path } = await published(t, store, rows)
+  assert.equal(store.puts.filter((key) => key === indexKey).length, 2)
+  assert.equal((await indexOf(store)).fingerprint, copyOf(path).fingerprint)
+})
+
 test('dataset copy: cut short before its index, only what is missing is sent', async (t) => {
   const store = new Counting()
   const { path } = await published(t, store, rows)
@@ -202,6 +237,21 @@ test('dataset copy: a file that is missing or differs is named, and not kept', a
   await assert.rejects(readFile(join(dir, 'data-00000-of-00002.arrow')), { code: 'ENOENT' })
   await store.remove(key)
   await assert.rejects(fetch(), { kind: 'corrupt', message: /is not in the store/ })
+})
+
+test('dataset copy: a file that arrives damaged once is fetched once more', async (t) => {
+  class Flipping extends MemoryStore {
+    times = 1
+    override async get(key: string, range?: { readonly start: number; readonly end: number }) {
+      const bytes = await super.get(key, range)
+      if (bytes && key.endsWith('.arrow') && this.times-- > 0) bytes[0] = (bytes[0] ?? 0) ^ 1
+      return bytes
+    }
+  }
+  const store = new Flipping()
+  const { path } = await published(t, store, rows)
+  const dir = await scratch(t)
+  assert.deepEqual(rowsOf(await fetchDataset(store, dir, () => undefined)), rowsOf(path))
 })
 
 test('dataset copy: a local file that was cut is fetched again', async (t) => {

@@ -49,6 +49,20 @@ test('run: a first try whose answer was lost is this run all the same', async ()
   assert.equal((await readRun(store))?.id, run.id)
 })
 
+test('run: of which half arrived, it is put again', async () => {
+  class Halving extends MemoryStore {
+    override async putIfAbsent(key: string, body: Body, options?: PutOptions): Promise<boolean> {
+      assert.ok(body instanceof Uint8Array)
+      return await super.putIfAbsent(key, body.subarray(0, body.length >> 1), {
+        ...(options?.signal && { signal: options.signal }),
+      })
+    }
+  }
+  const store = new Halving()
+  const { run } = await claimStore(store, wanted)
+  assert.deepEqual(await readRun(store), run)
+})
+
 test('run: another identity is refused, each difference with both values', async () => {
   const store = new MemoryStore()
   const { run } = await claimStore(store, wanted)
