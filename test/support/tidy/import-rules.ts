@@ -28,7 +28,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   spool: [],
   manifest: ['store'],
   'dev-s3': ['store'],
-  audit: ['dataset', 'manifest', 'run', 'safetensors', 'store'],
+  audit: ['dataset', 'manifest', 'run', 'safetensors', 'store', 'tensor'],
   run: ['config', 'dataset', 'models', 'store'],
   graph: ['tensor'],
   autodiff: ['graph', 'tensor'],
