@@ -14,6 +14,7 @@ import { outputBytesPerToken, type RunIdentity, type RunPlan } from '../src/run/
 import { requireDevice } from '../src/session/device.ts'
 import { freeBytes } from '../src/spool/spool.ts'
 import type { StorePlace } from '../src/store/patient.ts'
+import { requireOwnSpool } from './own-spool.ts'
 
 /** All that must be in order before anything starts, and what the run is, as the parts need it. */
 
@@ -54,13 +55,15 @@ export async function prepare(
   const perToken = bytesPerToken(config, { target, layers })
   await requireRoom(config, perToken)
   for (const device of computes ? new Set(devices) : []) await requireDevice(device, config.work)
+  const identity = await identityOf(config, { target, layers })
+  await requireOwnSpool(config.work, identity)
   return {
     config,
     place: { url: config.store, s3: config.s3 },
     target,
     targetStamp: await target.stamp(),
     dataset,
-    identity: await identityOf(config, { target, layers }),
+    identity,
     plan: planOf(config),
     outputBytesPerToken: perToken,
     threadsPerDevice: threadsFor(devices),

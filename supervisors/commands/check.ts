@@ -9,10 +9,12 @@ import { prepareModel } from '../../src/session/prepare.ts'
 import { openSession } from '../../src/session/session.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
 import { type Finding, findingsText, type Look, lookingInto } from '../findings.ts'
+import { requireOwnSpool } from '../own-spool.ts'
 import {
   bytesPerToken,
   type ChosenTarget,
   datasetOf,
+  identityOf,
   noUsableRow,
   requireFolder,
   requireRoom,
@@ -52,6 +54,7 @@ async function lookAtAll(config: Config, look: Look): Promise<void> {
   if (chosen && work) await look('model', () => lookAtModel(config, chosen))
   await look('dataset', () => lookAtDataset(config, chosen))
   if (chosen && work) await look('disk', () => lookAtDisk(config, chosen))
+  if (chosen && work) await look('spool', () => lookAtSpool(config, chosen))
   await probeStore(config, chosen, look)
 }
 
@@ -115,4 +118,9 @@ async function lookAtDisk(config: Config, chosen: ChosenTarget): Promise<[string
   const free = await freeBytes(config.work)
   const kept = `${formatBytes(free)} free, ${formatBytes(keepFree)} are kept free`
   return [`${kept}, the spool takes ${formatBytes(maxBytes)} at most`, null]
+}
+
+async function lookAtSpool(config: Config, chosen: ChosenTarget): Promise<[string, null]> {
+  const samples = await requireOwnSpool(config.work, await identityOf(config, chosen))
+  return [samples === 0 ? 'nothing waits in it' : `${count(samples)} samples wait in it`, null]
 }
