@@ -20,7 +20,10 @@ const tempPattern = /^\.[0-9a-f-]+\.safetensors\.[0-9a-f]{16}\.tmp$/
 export const spoolName = ({ hash, tokens, bytes, crc32 }: SpooledSample): string =>
   `${hash}-${tokens}-${bytes}-${crc32.toString(16).padStart(8, '0')}.safetensors`
 
-/** Undefined for any name that `spoolName` does not make. */
+/** A line of the manifest tells tokens in 32 bits. */
+const tokensMax = 0xffff_ffff
+
+/** Undefined for any name that no finished sample has. */
 export function parseSpoolName(name: string): SpooledSample | undefined {
   const match = pattern.exec(name)
   if (!match?.[1] || !match[4]) return undefined
@@ -30,8 +33,10 @@ export function parseSpoolName(name: string): SpooledSample | undefined {
     bytes: Number(match[3]),
     crc32: Number.parseInt(match[4], 16),
   }
+  // No line of a manifest can name a sample without a token or a byte.
+  const isSample = sample.bytes > 0 && sample.tokens > 0 && sample.tokens <= tokensMax
   // Numbers that are spelt another way, or too big to be told apart, are not ours.
-  return spoolName(sample) === name ? sample : undefined
+  return isSample && spoolName(sample) === name ? sample : undefined
 }
 
 /**

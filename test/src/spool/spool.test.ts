@@ -59,7 +59,7 @@ test('spool: parts that are not the file never get a name', async (t) => {
   assert.deepEqual(await readdir(spool.dir), [])
 })
 
-test('spool: names are read back, and any other spelling is foreign', () => {
+test('spool: names are read back; what no manifest could name is foreign', () => {
   const ref = { hash: randomHash(random), tokens: 2048, bytes: 1_100_000, crc32: 0xab }
   const name = spoolName(ref)
   assert.deepEqual(parseSpoolName(name), ref)
@@ -69,6 +69,9 @@ test('spool: names are read back, and any other spelling is foreign', () => {
     `${hash}-2048-1100000-AB.safetensors`,
     `${hash.toUpperCase()}-2048-1100000-000000ab.safetensors`,
     `${hash}-2048-9999999999999999-000000ab.safetensors`,
+    `${hash}-2048-0-00000000.safetensors`,
+    `${hash}-0-1100000-000000ab.safetensors`,
+    `${hash}-${2 ** 32}-1100000-000000ab.safetensors`,
     `${name}\n`,
     `${name}.tmp`,
     `x${name}`,
