@@ -34,15 +34,25 @@ export function loadConfig(path: string): LoadedConfig {
 
 /** The same from text; `base` is what relative paths start from. */
 export function parseConfig(text: string, from: { name: string; base: string }): LoadedConfig {
-  const document = parseDocument(text)
-  if (document.errors.length > 0) {
-    const faults = document.errors.map((error) => error.message.split('\n')[0].replace(/:$/, ''))
-    throw refusal(from.name, faults)
-  }
-  const input: unknown = document.toJS() ?? {}
+  const input = valuesIn(text, from.name) ?? {}
   const parsed = configSchema.safeParse(input)
   if (!parsed.success) throw refusal(from.name, describeIssues(configSchema, parsed.error, input))
   return { config: withAbsolutePaths(parsed.data, from.base), warnings: warningsOf(parsed.data) }
+}
+
+function valuesIn(text: string, name: string): unknown {
+  const document = parseDocument(text)
+  if (document.errors.length > 0) {
+    const faults = document.errors.map((error) => error.message.split('\n')[0].replace(/:$/, ''))
+    throw refusal(name, faults)
+  }
+  try {
+    return document.toJS()
+  } catch (error) {
+    // Aliases are followed only now: one may lead nowhere, or some may unfold to a billion values.
+    if (error instanceof ReferenceError) throw refusal(name, [error.message])
+    throw error
+  }
 }
 
 function refusal(name: string, faults: readonly string[]): Failure {

@@ -14,6 +14,12 @@ const bytes = z.union([z.number(), z.string()], { error: noSize }).transform((va
 const hasCredentials = (url: string): boolean => /^[a-z0-9+.-]+:\/\/[^/]*@/i.test(url)
 const awsChain = 'want=the AWS chain (variables, profile, role)'
 
+/** The system ends a path at its first NUL. */
+const path = z
+  .string()
+  .min(1)
+  .refine((text) => !text.includes('\0'), { error: 'no path: it has a NUL' })
+
 const count = z.number().int().positive()
 const device = z
   .string()
@@ -30,7 +36,7 @@ const s3 = z.strictObject({
 })
 
 const dataset = z.strictObject({
-  path: z.string().min(1),
+  path,
   split: z.string().min(1).optional(),
   columns: z
     .strictObject({
@@ -42,7 +48,7 @@ const dataset = z.strictObject({
 })
 
 const target = z.strictObject({
-  path: z.string().min(1),
+  path,
   layers: z
     .union([z.literal('auto'), z.array(z.number().int().nonnegative()).min(1)], {
       error: 'no layers. want=auto, or a list such as [1, 9, 17, 25, 33]',
@@ -100,7 +106,7 @@ export const configSchema = z.strictObject({
     .regex(/^(s3|file):\/\//, 'no store. want=s3://bucket/prefix or file:///path')
     .refine((url) => !hasCredentials(url), { error: `credentials in a store's URL. ${awsChain}` }),
   s3: s3.prefault({}),
-  work: z.string().min(1).default('./work'),
+  work: path.default('./work'),
   dataset,
   target,
   extract: extract.prefault({}),

@@ -47,7 +47,8 @@ function fileRoot(parsed: URL, url: string): string {
   if (parsed.host !== '' || parsed.search !== '' || parsed.hash !== '') {
     refuse(url, 'has a host, a query or a fragment')
   }
-  const path = fileURLToPath(parsed)
+  const path = decoded(url, () => fileURLToPath(parsed))
+  if (path.includes('\0')) refuse(url, 'names a path with a NUL')
   if (!isAbsolute(path) || path === '/') refuse(url, 'names no folder')
   return path.replace(/\/+$/, '')
 }
@@ -59,9 +60,17 @@ function s3Place(parsed: URL, url: string): S3Place {
   if (parsed.host === '' || parsed.port !== '' || parsed.search !== '' || parsed.hash !== '') {
     refuse(url, 'names no bucket, or has a port, a query or a fragment')
   }
-  const prefix = decodeURIComponent(parsed.pathname).replace(/^\/+|\/+$/g, '')
+  const prefix = decoded(url, () => decodeURIComponent(parsed.pathname)).replace(/^\/+|\/+$/g, '')
   checkPrefix(prefix)
   return { bucket: parsed.host, prefix }
+}
+
+function decoded(url: string, decode: () => string): string {
+  try {
+    return decode()
+  } catch {
+    refuse(url, 'has a percent sign that stands for no character of a path')
+  }
 }
 
 function refuseCredentials(endpoint = ''): void {

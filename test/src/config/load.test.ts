@@ -165,3 +165,23 @@ test('config: what is kept in the store holds no secret, and loads again', () =>
   const { notify: _notify, cluster: _cluster, ...rest } = config
   assert.deepEqual({ ...again, work: config.work }, rest)
 })
+
+test('config: aliases that lead nowhere, or unfold without end, are faults like others', () => {
+  assert.match(faults('store: *elsewhere')[0] ?? '', /[Aa]lias.*elsewhere/)
+  const nines = (name: string, of: string) => `${name}: &${name} [${Array(9).fill(of).join(', ')}]`
+  const bomb = [nines('a', '1'), nines('b', '*a'), nines('c', '*b'), nines('d', '*c')].join('\n')
+  assert.match(faults(bomb)[0] ?? '', /alias count/)
+})
+
+test('config: a path with a NUL is refused by its name', () => {
+  const odd = {
+    store: 's3://bucket/run',
+    work: 'w\0',
+    dataset: { path: '\0' },
+    target: { path: 't' },
+  }
+  assert.deepEqual(
+    faults(odd).map((fault) => fault.split(':')[0]),
+    ['work', 'dataset.path'],
+  )
+})

@@ -40,7 +40,14 @@ test('open: what is no store’s URL is refused, with what would be one', async 
     'file:///',
   ]
   const more = ['file://host/path', 's3://bucket?x=1', 's3://bucket:80/x']
-  for (const url of [...urls, ...more]) {
+  const odd = [
+    'file:///%zz',
+    'file:///a%2Fb',
+    'file:///a%00b',
+    's3://bucket/%zz',
+    's3://bucket/%ff',
+  ]
+  for (const url of [...urls, ...more, ...odd]) {
     await assert.rejects(openStore(url), (error) => isFailure(error, 'invalid'), url)
   }
   await assert.rejects(
