@@ -48,6 +48,12 @@ const meanings: Readonly<Record<string, Meaning>> = {
 // mkdir says EEXIST where a file bears the folder's name; rename says ENOTEMPTY for a full folder.
 const aliases: Readonly<Record<string, string>> = { EEXIST: 'ENOTDIR', ENOTEMPTY: 'EISDIR' }
 
+const failed = (code: string): Meaning => ({
+  kind: 'unavailable',
+  says: `the file system fails with ${code}`,
+  remedy: 'See that the disk is there, and mounted.',
+})
+
 /**
  * The Failure that a file system's error means. A Failure, or an error that is none of these,
  * comes back as it is: a bug must stay one.
@@ -58,7 +64,9 @@ export function fileFailure(
 ): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
   if (!('code' in error) || typeof error.code !== 'string') return error
-  const meaning = meanings[aliases[error.code] ?? error.code]
+  const known = meanings[aliases[error.code] ?? error.code]
+  // Of the system, as a mount that has died says ENOTCONN: it may be there again later.
+  const meaning = known ?? ('syscall' in error ? failed(error.code) : undefined)
   if (!meaning) return error
   const { kind, says, remedy } = meaning
   return new Failure(kind, `cannot ${at.doing}: ${says}. path=${at.path}`, {

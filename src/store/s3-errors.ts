@@ -120,6 +120,7 @@ const byNetwork: Readonly<Record<string, Meaning>> = {
   ENOTFOUND: passing('its name is not known', ADDRESS),
   EAI_AGAIN: passing('names cannot be looked up', ADDRESS),
   ERR_INVALID_URL: final('its endpoint is no URL', ENDPOINT),
+  ERR_INVALID_CHAR: final('a key or a token of the credentials has a character too many', KEYS),
   EPROTO: final('it does not speak TLS', 'Check s3.endpoint: http or https?'),
   CERT_HAS_EXPIRED: final('its certificate has expired', CERTIFICATE),
   DEPTH_ZERO_SELF_SIGNED_CERT: final('its certificate is its own', CERTIFICATE),
@@ -127,6 +128,17 @@ const byNetwork: Readonly<Record<string, Meaning>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: final('its certificate is not trusted', CERTIFICATE),
   ERR_TLS_CERT_ALTNAME_INVALID: final('its certificate is another’s', CERTIFICATE),
 }
+
+/** Codes that are too many to list, by how they begin or end. */
+const families: readonly (readonly [RegExp, Meaning])[] = [
+  // Node's HTTP parser names its complaints so.
+  [/^HPE_/, passing('its answer is not HTTP', ADDRESS)],
+  [/^ERR_SSL_/, passing('TLS fails', 'Check s3.endpoint: http or https?')],
+  [
+    /^ERR_TLS_|^CERT_|^UNABLE_TO_|_CERT$|^INVALID_CA$|^HOSTNAME_MISMATCH$/,
+    final('its certificate is not trusted', CERTIFICATE),
+  ],
+]
 
 const byStatus: Readonly<Record<number, Meaning>> = {
   401: reloading(final('it wants other credentials', KEYS)),
@@ -154,8 +166,10 @@ export function meaningOf(error: unknown, hasServed = false): Meaning | undefine
   const later = hasServed ? byCodeOnceServed[error.name] : undefined
   const known = byNetwork[network] ?? later ?? byCode[error.name]
   if (known) return known
-  // Node's HTTP parser names its complaints so.
-  if (network.startsWith('HPE_')) return passing('its answer is not HTTP', ADDRESS)
+  const family = families.find(([names]) => names.test(network))
+  if (family) return family[1]
+  // Of the system, whatever its name for it: a way that fails so now may be there later.
+  if (typeof field(error, 'syscall') === 'string') return passing('the way there fails', ADDRESS)
   const status = statusOf(error)
   if (status === undefined) return undefined
   const listed = byStatus[status]

@@ -98,6 +98,17 @@ test('file: a full disk may pass, and says what to do', (t) => {
   )
 })
 
+test('file: a mount that has died may be there again', () => {
+  const died = Object.assign(new Error('ENOTCONN: not connected'), {
+    code: 'ENOTCONN',
+    syscall: 'open',
+  })
+  const failure = fileFailure(died, { doing: 'read', path: '/mnt/k' })
+  assert.ok(isFailure(failure, 'unavailable'))
+  assert.match(explain(failure), /fails with ENOTCONN. path=\/mnt\/k/)
+  assert.match(failure.remedy ?? '', /mounted/)
+})
+
 test('file: an error that is none of the file system’s stays what it is', () => {
   const at = { doing: 'store', path: '/k' }
   const bug = new TypeError('undefined is not a function')

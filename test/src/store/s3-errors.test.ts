@@ -7,14 +7,16 @@ import { Throttled } from '../../../src/store/throttled.ts'
 interface Like {
   readonly name?: string
   readonly code?: string
+  readonly syscall?: string
   readonly status?: number
   readonly retryAfter?: string
   readonly date?: string
 }
 
 /** An error as the SDK throws it. */
-function sdkError({ name, code, status, retryAfter, date }: Like): Error {
+function sdkError({ name, code, syscall, status, retryAfter, date }: Like): Error {
   const error = new Error('as the store put it')
+  if (syscall !== undefined) Object.assign(error, { syscall })
   if (name !== undefined) error.name = name
   if (status !== undefined) Object.assign(error, { $metadata: { httpStatusCode: status } })
   const $response = { headers: { 'retry-after': retryAfter, date } }
@@ -64,6 +66,16 @@ const rows: readonly [Like, string][] = [
   [{ name: 'NoSuchUpload', status: 404 }, 'invalid'],
   [{ name: 'CredentialsProviderError' }, 'invalid'],
   [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'invalid'],
+  [{ code: 'CERT_NOT_YET_VALID' }, 'invalid'],
+  [{ code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' }, 'invalid'],
+  [{ code: 'ERR_TLS_CERT_ALTNAME_FORMAT' }, 'invalid'],
+  [{ code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC' }, 'unavailable'],
+  // An access key that was copied with the end of its line.
+  [{ name: 'TypeError', code: 'ERR_INVALID_CHAR' }, 'invalid'],
+  // What no table lists, as a firewall's EPERM, and is of the system.
+  [{ code: 'EHOSTDOWN', syscall: 'connect' }, 'unavailable'],
+  [{ code: 'EPERM', syscall: 'connect' }, 'unavailable'],
+  [{ code: 'EAI_FAIL', syscall: 'getaddrinfo' }, 'unavailable'],
   [{ name: 'NoSuchKey', status: 404 }, 'absent'],
   [{ name: 'NotFound', status: 404 }, 'absent'],
   [{ name: 'PreconditionFailed', status: 412 }, 'unmet'],
