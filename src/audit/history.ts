@@ -1,5 +1,6 @@
 /** Every line that the manifest's files still hold of one sample, and where each stands. */
 import { eachOf } from '../each-of.ts'
+import { hashWords } from '../hash-words.ts'
 import type { ManifestEntry } from '../manifest/entry.ts'
 import { rowEntry } from '../manifest/entry.ts'
 import {
@@ -9,7 +10,6 @@ import {
   snapshotsPrefix,
 } from '../manifest/names.ts'
 import { openObject, readersMax } from '../manifest/read.ts'
-import { wordsOf } from '../manifest/table.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 export interface HistoryLine {
@@ -39,7 +39,7 @@ export async function historyOf(store: ObjectStore, hash: string): Promise<Histo
     }
   }
   const lines: HistoryLine[] = []
-  const words = wordsOf(hash)
+  const words = hashWords(hash)
   await eachOf(files, readersMax, async ({ key, size, lastModified }) => {
     const opened = await openObject(store, { key, size })
     const writer = parseSegmentKey(key)?.writer ?? null

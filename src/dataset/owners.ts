@@ -1,4 +1,5 @@
 /** Which row was the first to hold a content hash: 16-byte hashes, found by open addressing. */
+import { hashWords } from '../hash-words.ts'
 
 /**
  * One slot a hash; hashes are the heads of SHA-256 sums, so any of their bits are spread evenly.
@@ -32,7 +33,7 @@ export class Owners {
    */
   claim(hash: Uint8Array, row: number): number {
     if (this.#count * 3 > this.#rows.length * 2) this.#grow()
-    const words = wordsOf(hash)
+    const words = hashWords(hash)
     const slot = this.#slot(words)
     if (this.#rows[slot] >= 0) return this.#rows[slot]
     this.#words.set(words, slot * 4)
@@ -42,7 +43,7 @@ export class Owners {
   }
 
   has(hash: Uint8Array): boolean {
-    return this.#rows[this.#slot(wordsOf(hash))] >= 0
+    return this.#rows[this.#slot(hashWords(hash))] >= 0
   }
 
   #slot(words: Uint32Array): number {
@@ -73,10 +74,4 @@ export class Owners {
       this.#rows[to] = rows[slot]
     }
   }
-}
-
-function wordsOf(hash: Uint8Array): Uint32Array {
-  const words = new Uint32Array(4)
-  new Uint8Array(words.buffer).set(hash)
-  return words
 }

@@ -1,6 +1,7 @@
 /**
  * The union of all that was read, in memory: found by hash, some 33 bytes an entry and an index.
  */
+import { hashWords } from '../hash-words.ts'
 import { Block, Texts } from './block.ts'
 import {
   type EntryRows,
@@ -88,7 +89,7 @@ export class EntryTable {
 
   /** The row that holds the hash, or -1. */
   find(hash: string): number {
-    return this.findWords(wordsOf(hash), 0)
+    return this.findWords(hashWords(hash), 0)
   }
 
   /** The row that holds the hash whose four words start at `words[at]`, or -1. */
@@ -203,10 +204,3 @@ const isSameRow = ({ rows: a, row: i }: RowPlace, { rows: b, row: j }: RowPlace)
 /** Hashes come from SHA-256: any bits of theirs are spread evenly. */
 const firstSlot = (words: Uint32Array, at: number, mask: number): number =>
   ((words[at] ?? 0) ^ (words[at + 1] ?? 0)) & mask
-
-/** A hash in hex as the four words that `EntryRows` hold of it. */
-export function wordsOf(hash: string): Uint32Array {
-  const words = new Uint32Array(4)
-  new Uint8Array(words.buffer).set(Buffer.from(hash, 'hex').subarray(0, 16))
-  return words
-}
