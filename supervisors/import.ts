@@ -31,6 +31,8 @@ const importTree =
         importer({
           dir,
           work: config.work,
+          store: run.place,
+          attempts: config.upload.attempts,
           dataset: config.dataset,
           limit: plan.limit,
           vocab: target.vocabSize,

@@ -1,12 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import type { Config } from '../src/config/schema.ts'
 import { contentHash, datasetFingerprint } from '../src/dataset/fingerprint.ts'
 import { batchId, planBatches } from '../src/dataset/plan.ts'
-import { RowHashes, rowHashesFile, rowHashesKey } from '../src/dataset/row-hashes.ts'
+import { RowHashes } from '../src/dataset/row-hashes.ts'
 import { usable } from '../src/dataset/usable.ts'
-import { Failure, hasCode, isFailure } from '../src/failure.ts'
+import { Failure, isFailure } from '../src/failure.ts'
 import { openTarget } from '../src/models/target.ts'
 import { outputBytesPerToken, type Run } from '../src/run/identity.ts'
+import { findRowHashes, type HashesPlace } from '../src/run/kept-hashes.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { datasetOf, planOf } from './preflight.ts'
 
@@ -38,7 +38,7 @@ export async function rowsOfDataset(
   const dataset = datasetOf(config)
   const lengths = dataset.lengths()
   const fingerprint = datasetFingerprint(dataset, lengths, config.dataset.columns.inputIds)
-  const hashes = await hashesFor(store, config.work, (bytes) =>
+  const hashes = await hashesFor({ work: config.work, store }, (bytes) =>
     RowHashes.decode(bytes, dataset.rows, fingerprint),
   )
   // A run goes on by its configuration, not by the plan that it began with.
@@ -60,7 +60,7 @@ export async function rowsOfDataset(
 
 /** By the hashes that lie beside the dataset's copy in the store, and on this machine. */
 export async function rowsOfStore(store: ObjectStore, work: string | null): Promise<KnownRows> {
-  const hashes = await hashesFor(store, work, (bytes) => RowHashes.decodeAny(bytes))
+  const hashes = await hashesFor({ work, store }, (bytes) => RowHashes.decodeAny(bytes))
   const rows = hashes?.rows ?? 0
   return {
     rows,
@@ -81,27 +81,10 @@ function requireRow(row: number, rows: number): void {
 }
 
 /** Undefined where nobody has hashed a row of this dataset yet. */
-async function hashesFor(
-  store: ObjectStore,
-  work: string | null,
+const hashesFor = async (
+  place: HashesPlace,
   decode: (bytes: Uint8Array) => RowHashes,
-): Promise<RowHashes | undefined> {
-  const here = async () => (work === null ? undefined : await readFile(rowHashesFile(work)))
-  for (const read of [here, () => store.get(rowHashesKey)]) {
-    try {
-      const bytes = await read().catch(absentAsUndefined)
-      if (bytes) return decode(bytes)
-    } catch (error) {
-      // Of another dataset, or damaged: a cache, and not what was asked about.
-      if (!isFailure(error, 'corrupt')) throw error
-    }
-  }
-  return undefined
-}
-
-function absentAsUndefined(error: unknown): undefined {
-  if (!hasCode(error, 'ENOENT')) throw error
-}
+): Promise<RowHashes | undefined> => (await findRowHashes(place, decode))?.hashes
 
 function hashOf(hashes: RowHashes | undefined, row: number): string | null {
   const hash = hashes?.get(row)

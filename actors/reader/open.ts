@@ -1,9 +1,9 @@
 import { datasetFingerprint } from '../../src/dataset/fingerprint.ts'
 import { planBatches } from '../../src/dataset/plan.ts'
-import { RowHashes, rowHashesFile, rowHashesKey } from '../../src/dataset/row-hashes.ts'
+import type { RowHashes } from '../../src/dataset/row-hashes.ts'
 import { openDataset } from '../../src/dataset/shards.ts'
-import { isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
+import { openRowHashes } from '../../src/run/kept-hashes.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import type { ReaderInput } from './index.ts'
 import { PlannedBatches } from './planned.ts'
@@ -36,7 +36,11 @@ export async function openPlanned(
     limit,
   })
   const fingerprint = datasetFingerprint(dataset, lengths, columns.inputIds)
-  const hashes = await findHashes({ rows: dataset.rows, fingerprint }, input.work, store, log)
+  const hashes = await openRowHashes(
+    { rows: dataset.rows, fingerprint },
+    { work: input.work, store },
+    log,
+  )
   const limits = { vocab: input.vocab, maxTokens }
   return {
     hashes,
@@ -52,31 +56,4 @@ function plannedTokens(lengths: Int32Array, plan: ReturnType<typeof planBatches>
     for (const row of plan.rows(batch)) tokens += lengths[row]
   }
   return tokens
-}
-
-/** From this machine, else from the store; an empty table where neither has them for these rows. */
-async function findHashes(
-  of: { readonly rows: number; readonly fingerprint: Buffer },
-  work: string,
-  store: ObjectStore,
-  log: Log,
-): Promise<RowHashes> {
-  const tries = [
-    async () => RowHashes.load(rowHashesFile(work), of.rows, of.fingerprint),
-    async () => {
-      const bytes = await store.get(rowHashesKey)
-      return bytes && RowHashes.decode(bytes, of.rows, of.fingerprint)
-    },
-  ]
-  for (const attempt of tries) {
-    try {
-      const found = await attempt()
-      if (found) return found
-    } catch (error) {
-      if (!isFailure(error, 'corrupt')) throw error
-      log.warn({ err: error }, 'row hashes are not of use')
-    }
-  }
-  log.info({ rows: of.rows }, 'rows are hashed as they are read')
-  return new RowHashes(of.rows, of.fingerprint)
 }

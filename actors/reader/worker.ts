@@ -4,12 +4,12 @@ import { actor } from '../../protocol/lifecycle.ts'
 import { permitsOf } from '../../protocol/permit.ts'
 import { readerContract } from '../../protocol/reader.ts'
 import { systemClock } from '../../src/clock.ts'
+import { keepRowHashes } from '../../src/run/kept-hashes.ts'
 import { openClaims } from '../../src/spool/claims.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import type { ReaderInput } from './index.ts'
 import { openPlanned } from './open.ts'
 import { Reader } from './read.ts'
-import { keepSaved } from './save.ts'
 
 const self = actor<ReaderInput>()
 const { input, log } = self
@@ -29,7 +29,7 @@ const reader = new Reader({
   settled: () => ledger.again((ask) => ask.settled()),
   quarantined: (samples) => ledger.again((ask) => ask.quarantined(samples)),
 })
-const saved = keepSaved(dataset.hashes, { work: input.work, store, log })
+const saved = keepRowHashes(dataset.hashes, { work: input.work, store, log })
 
 self.serve(
   readerContract,

@@ -6,10 +6,10 @@
  * File, little-endian: magic `DSROWHS1`, rows (uint32), CRC-32 of all that follows (uint32), the
  * dataset's fingerprint [32], a bit a row that is known, 16 bytes a row.
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { Failure, hasCode } from '../failure.ts'
+import { Failure } from '../failure.ts'
 
 /** Beside the dataset's copy in the store, so that a new machine need not hash the rows again. */
 export const rowHashesKey = 'dataset/row-hashes.bin'
@@ -112,18 +112,6 @@ export class RowHashes {
     const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, headerBytes))
     const rows = start.length < headerBytes ? 0 : start.readUInt32LE(magic.length)
     const fingerprint = bytes.subarray(headerBytes, headerBytes + fingerprintBytes)
-    return RowHashes.decode(bytes, rows, fingerprint)
-  }
-
-  /** Undefined: no such file. @throws Failure as `decode` */
-  static load(path: string, rows: number, fingerprint: Uint8Array): RowHashes | undefined {
-    let bytes: Buffer
-    try {
-      bytes = readFileSync(path)
-    } catch (cause) {
-      if (hasCode(cause, 'ENOENT')) return undefined
-      throw new Failure('corrupt', `a table of row hashes cannot be read. file=${path}`, { cause })
-    }
     return RowHashes.decode(bytes, rows, fingerprint)
   }
 }

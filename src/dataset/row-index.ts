@@ -2,6 +2,7 @@
 import { type Clock, sleep } from '../clock.ts'
 import { contentHash } from './fingerprint.ts'
 import { Owners } from './owners.ts'
+import type { RowHashes } from './row-hashes.ts'
 import type { Dataset } from './rows.ts'
 import { type Limits, skipByLength, usable } from './usable.ts'
 
@@ -10,6 +11,8 @@ const sliceMs = 20
 
 export interface RowIndexParts {
   readonly dataset: Pick<Dataset, 'read'>
+  /** What is known of all rows: read here, and added to. */
+  readonly hashes: Pick<RowHashes, 'get' | 'set'>
   readonly lengths: Int32Array
   /** Only the first so many. */
   readonly rows: number
@@ -59,11 +62,16 @@ export class RowIndex {
     return owners
   }
 
-  /** Undefined for a row that is no use. */
-  #hashOf(row: number): Buffer | undefined {
-    const { dataset, lengths, limits } = this.#parts
+  /** Undefined for a row that is no use. One whose hash is known was of use when it was read. */
+  #hashOf(row: number): Uint8Array | undefined {
+    const { dataset, hashes, lengths, limits } = this.#parts
     if (skipByLength(lengths[row], limits.maxTokens)) return undefined
+    const known = hashes.get(row)
+    if (known) return known
     const sample = usable(dataset.read(row), limits)
-    return 'unusable' in sample ? undefined : contentHash(sample.ids)
+    if ('unusable' in sample) return undefined
+    const hash = contentHash(sample.ids)
+    hashes.set(row, hash)
+    return hash
   }
 }

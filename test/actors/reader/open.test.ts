@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import type { ReaderInput } from '../../../actors/reader/index.ts'
 import { type OpenedDataset, openPlanned } from '../../../actors/reader/open.ts'
-import { keepSaved } from '../../../actors/reader/save.ts'
 import { rowHashesFile, rowHashesKey } from '../../../src/dataset/row-hashes.ts'
-import { Failure } from '../../../src/failure.ts'
+import { keepRowHashes } from '../../../src/run/kept-hashes.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'
 import { silent } from '../../support/ledger-rig.ts'
@@ -37,7 +35,7 @@ async function inputOf(t: TestContext, limit: number | null = null): Promise<Rea
 
 /** Reads every row, and saves what was gathered. */
 async function readAll(opened: OpenedDataset, { work }: ReaderInput, store: ObjectStore) {
-  const saved = keepSaved(opened.hashes, { work, store, log: silent })
+  const saved = keepRowHashes(opened.hashes, { work, store, log: silent })
   firsts(opened.batches(new Uint8Array(0)))
   await saved.now()
 }
@@ -92,35 +90,4 @@ test('reader: row hashes that are damaged, or of other rows, are not used', asyn
   }
   first.hashes.save(file)
   assert.equal((await openPlanned(other, new MemoryStore(), silent)).hashes.known, 0)
-})
-
-test('reader: hashes are saved when there are more; an absent store is no matter', async (t) => {
-  let puts = 0
-  class Away extends MemoryStore {
-    override async put(): Promise<never> {
-      puts += 1
-      throw new Failure('unavailable', 'the line is down')
-    }
-  }
-  const input = await inputOf(t)
-  const store = new Away()
-  const { hashes, batches } = await openPlanned(input, store, silent)
-  const saved = keepSaved(hashes, { work: input.work, store, log: silent })
-  await saved.now()
-  assert.equal(puts, 0)
-  firsts(batches(new Uint8Array(0)))
-  await saved.now()
-  await saved.now()
-  assert.equal(puts, 1)
-})
-
-test('reader: a disk that will not take the hashes is no end of the reader', async (t) => {
-  const input = await inputOf(t)
-  const store = new MemoryStore()
-  const opened = await openPlanned(input, store, silent)
-  // Nothing can be renamed onto a folder that holds something.
-  await mkdir(join(rowHashesFile(input.work), 'in the way'), { recursive: true })
-  await readAll(opened, input, store)
-  assert.equal(opened.hashes.known, 3)
-  assert.equal(await store.head(rowHashesKey), undefined)
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { contentHash } from '../../../src/dataset/fingerprint.ts'
+import { RowHashes } from '../../../src/dataset/row-hashes.ts'
 import { RowIndex } from '../../../src/dataset/row-index.ts'
 import { openCounted } from '../../support/planned.ts'
 import { type Row, rowsFolder } from '../../support/rows.ts'
@@ -12,7 +13,9 @@ async function open(t: TestContext, rows: readonly Row[], count = rows.length) {
   const { dataset, reads } = openCounted(await rowsFolder(t, rows))
   const parts = { lengths: dataset.lengths(), rows: count, clock: new HastyClock() }
   const limits = { vocab: 100, maxTokens: 4 }
-  return { index: new RowIndex({ dataset, limits, ...parts }), reads }
+  const hashes = new RowHashes(dataset.rows, Buffer.alloc(32))
+  const index = () => new RowIndex({ dataset, hashes, limits, ...parts })
+  return { index: index(), again: index, hashes, reads }
 }
 
 test('row index: a right guess reads its row and no other', async (t) => {
@@ -29,7 +32,26 @@ test('row index: a wrong guess, or none, costs each row once, in order', async (
     index.has(hash(9), 77),
   ])
   assert.deepEqual(found, [true, true, false])
-  assert.deepEqual(reads, [0, 0, 1, 2])
+  assert.deepEqual(reads, [0, 1, 2])
+})
+
+test('row index: what it has hashed is kept, and read by none that comes after', async (t) => {
+  const { index, again, hashes, reads } = await open(t, [[1, 2], [100], [3], [4, 5]])
+  assert.equal(await index.has(hash(3), 2), true)
+  assert.deepEqual([hashes.known, hashes.get(2)], [1, new Uint8Array(hash(3))])
+  assert.equal(await index.has(hash(4, 5)), true)
+  assert.deepEqual([hashes.known, reads], [3, [2, 0, 1, 3]])
+  const later = again()
+  assert.equal(await later.has(hash(1, 2), 3), true)
+  assert.equal(await later.has(hash(9)), false)
+  // Of a row that is no use there is no hash to keep.
+  assert.deepEqual(reads, [2, 0, 1, 3, 1])
+})
+
+test('row index: a known row that is too long now is no row', async (t) => {
+  const { again, hashes } = await open(t, [[1, 2, 3, 4, 5]])
+  hashes.set(0, hash(1, 2, 3, 4, 5))
+  assert.equal(await again().has(hash(1, 2, 3, 4, 5), 0), false)
 })
 
 test('row index: rows that are no use, or beyond the limit, are no rows', async (t) => {

@@ -1,0 +1,112 @@
+/**
+ * The hashes of a dataset's rows as they are kept from one start to the next: on this machine, and
+ * beside the dataset's copy in the store. A cache: it may be lost, and what is damaged is dropped.
+ */
+import { readFile } from 'node:fs/promises'
+import { RowHashes, rowHashesFile, rowHashesKey } from '../dataset/row-hashes.ts'
+import { explain, Failure, hasCode, isFailure } from '../failure.ts'
+import type { Log } from '../log.ts'
+import { diskFailure } from '../spool/disk-failure.ts'
+import type { ObjectStore } from '../store/store.ts'
+
+const saveEveryMs = 5 * 60_000
+
+export interface HashesPlace {
+  /** Null: of this machine nothing is known. */
+  readonly work: string | null
+  readonly store: ObjectStore
+}
+
+export interface FoundHashes {
+  readonly hashes: RowHashes
+  readonly from: 'work folder' | 'store'
+}
+
+/**
+ * What was kept: here, else in the store; undefined where neither has a table that will do.
+ *
+ * @param decode     a file's bytes as the table that is wanted, as `RowHashes` has them
+ * @param onRefused  told why a table that is there is of no use
+ */
+export async function findRowHashes(
+  { work, store }: HashesPlace,
+  decode: (bytes: Uint8Array) => RowHashes,
+  onRefused: (failure: Failure) => void = () => undefined,
+): Promise<FoundHashes | undefined> {
+  const places = [
+    { from: 'work folder', read: async () => (work === null ? undefined : await readHere(work)) },
+    { from: 'store', read: () => store.get(rowHashesKey) },
+  ] as const
+  for (const { from, read } of places) {
+    try {
+      const bytes = await read()
+      if (bytes) return { hashes: decode(bytes), from }
+    } catch (error) {
+      if (!isFailure(error, 'corrupt')) throw error
+      onRefused(error)
+    }
+  }
+  return undefined
+}
+
+async function readHere(work: string): Promise<Buffer | undefined> {
+  const file = rowHashesFile(work)
+  try {
+    return await readFile(file)
+  } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) return undefined
+    throw new Failure('corrupt', `a table of row hashes cannot be read. file=${file}`, { cause })
+  }
+}
+
+/** For whoever reads rows: what was kept of them, or an empty table; the log says which. */
+export async function openRowHashes(
+  of: { readonly rows: number; readonly fingerprint: Buffer },
+  place: HashesPlace,
+  log: Log,
+): Promise<RowHashes> {
+  const { rows, fingerprint } = of
+  const found = await findRowHashes(
+    place,
+    (bytes) => RowHashes.decode(bytes, rows, fingerprint),
+    (err) => log.warn({ err }, 'row hashes are not of use'),
+  )
+  if (!found) {
+    log.info({ rows }, 'rows are hashed as they are read')
+    return new RowHashes(rows, fingerprint)
+  }
+  const { hashes, from } = found
+  log.info({ rows, known: hashes.known, from }, 'row hashes were kept: these are not hashed anew')
+  return hashes
+}
+
+export interface KeptHashes {
+  /** Saves what is new, in both places. Settles though a place takes none: the log says so. */
+  now(): Promise<void>
+}
+
+/** Saves the table now and then, wherever there is more in it than before. */
+export function keepRowHashes(
+  hashes: RowHashes,
+  { work, store, log }: HashesPlace & { readonly work: string; readonly log: Log },
+): KeptHashes {
+  let savedKnown = hashes.known
+  const now = async () => {
+    const { known, rows } = hashes
+    if (known === savedKnown) return
+    savedKnown = known
+    const file = rowHashesFile(work)
+    try {
+      hashes.save(file)
+      await store.put(rowHashesKey, await readFile(file))
+      log.info({ rows, known }, 'row hashes are kept, here and in the store')
+    } catch (error) {
+      const failure = diskFailure(error, 'row hashes not written', file)
+      if (!isFailure(failure)) throw error
+      log.warn({ reason: explain(failure) }, 'row hashes are not saved')
+    }
+  }
+  const timer = setInterval(() => void now(), saveEveryMs)
+  timer.unref()
+  return { now }
+}
