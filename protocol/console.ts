@@ -1,11 +1,11 @@
 import type { LedgerStatus } from './ledger.ts'
-import type { ReaderStatus } from './reader.ts'
+import type { SourceStatus } from './source.ts'
 
 /** What the console may ask of the root, and what it is told. */
 
 export interface RootControl {
   status(): RunStatus
-  /** No batch is given out any more; uploads go on. */
+  /** No work is begun any more; uploads go on. */
   pause(): Promise<void>
   continue(): Promise<void>
   /** Ends an actor's thread as a crash would; its supervisor starts it again. */
@@ -41,7 +41,7 @@ export interface RunStatus {
   readonly work: string
   readonly startedAt: string
   /** Null until the actor has answered once. */
-  readonly reader: ReaderStatus | null
+  readonly source: SourceStatus | null
   readonly ledger: LedgerStatus | null
   readonly speed: Speed
   /** The tree; null before it starts. */
@@ -49,8 +49,9 @@ export interface RunStatus {
 }
 
 export interface Speed {
-  readonly extracted: { readonly samplesPerSecond: number; readonly tokensPerSecond: number }
+  /** Extracted, or imported. */
+  readonly spooled: { readonly samplesPerSecond: number; readonly tokensPerSecond: number }
   readonly uploaded: { readonly samplesPerSecond: number; readonly bytesPerSecond: number }
-  /** Until the last row is extracted; null where nothing moves. */
+  /** Until the last row is extracted, or the last file taken; null where nothing moves. */
   readonly etaSeconds: number | null
 }

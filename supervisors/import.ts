@@ -4,7 +4,6 @@ import { captureNames } from '../src/models/hidden-states.ts'
 import { sampleMetadata } from '../src/sample/encode.ts'
 import { backoff } from './backoff.ts'
 import type { Job } from './job.ts'
-import { judgeStore } from './judge.ts'
 import { leftAloneFile } from './left-alone-list.ts'
 import type { Prepared } from './preflight.ts'
 
@@ -46,22 +45,10 @@ const importTree =
     }
   }
 
-/** Of an importer's word on what it skipped, for whatever reason. */
-export const filesLeft = (skipped: Readonly<Record<string, number>>): number =>
-  Object.values(skipped).reduce((sum, files) => sum + files, 0)
-
-/** Of `import`. Whole is one of which every file was taken, or was there before. */
+/** Of `import`. */
 export const importing = (dir: string): Job => ({
   computes: false,
   fill: importTree(dir),
   source: 'importer',
   writers: () => ['importer'],
-  judge: (source, ledger) => {
-    const { batches, outcome, skipped } = source
-    const events = judgeStore(ledger)
-    if (outcome || batches.leased > 0) events.push({ type: 'replayed' })
-    if (!outcome) return events
-    const incomplete = outcome.failed + filesLeft(skipped) > 0
-    return [...events, { type: 'finished', incomplete }]
-  },
 })

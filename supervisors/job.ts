@@ -1,10 +1,6 @@
 import type { SupervisorSpec } from '../protocol/child.ts'
-import type { LedgerStatus } from '../protocol/ledger.ts'
-import type { ReaderStatus } from '../protocol/reader.ts'
 import { extraction, extractorIds } from './extraction.ts'
-import { judge } from './judge.ts'
 import type { Prepared } from './preflight.ts'
-import type { RunEvent } from './run-machine.ts'
 
 /** What a run does: beside the storage that empties the spool, what fills it. */
 export interface Job {
@@ -15,8 +11,6 @@ export interface Job {
   readonly source: 'reader' | 'importer'
   /** Of `fill`: the actors that put files into the spool. */
   readonly writers: (run: Pick<Prepared, 'config'>) => readonly string[]
-  /** What the words of source and ledger mean for the run, in the order it is to hear of it. */
-  readonly judge: (source: ReaderStatus, ledger: LedgerStatus) => RunEvent[]
 }
 
 /** Of `run` and `resume`. */
@@ -25,5 +19,4 @@ export const extracting: Job = {
   fill: extraction,
   source: 'reader',
   writers: extractorIds,
-  judge,
 }

@@ -1,5 +1,6 @@
 import { count, skippedText } from '../actors/console/text.ts'
 import type { RunStatus } from '../protocol/console.ts'
+import type { ReaderStatus } from '../protocol/source.ts'
 import { explain, type Failure } from '../src/failure.ts'
 import { exitCodes } from './run-machine.ts'
 
@@ -30,16 +31,10 @@ export const ending = ({ code, failure, status }: RunResult) => ({
 })
 
 function asJson(result: RunResult) {
-  const { reader, ledger } = result.status
+  const { source, ledger } = result.status
   return {
     ...ending(result),
-    rows: reader && {
-      rows: reader.rows,
-      examined: reader.examined,
-      skipped: reader.skipped,
-      repeated: reader.repeated,
-      ...reader.outcome,
-    },
+    rows: source?.of === 'rows' ? rowsJson(source) : null,
     extracted: ledger?.spooled ?? null,
     stored: ledger?.stored ?? null,
     failed: ledger?.failed ?? [],
@@ -47,20 +42,27 @@ function asJson(result: RunResult) {
   }
 }
 
-function asText({ code, failure, status }: RunResult): string {
-  const { reader, ledger } = status
-  const lines = [headline(code, status.store)]
-  if (failure) lines.push(`Why: ${explain(failure)}. ${failure.remedy ?? ''}`)
-  if (reader?.outcome) {
-    const { committed, quarantined, failed } = reader.outcome
+const rowsJson = ({ rows, examined, skipped, repeated, outcome }: ReaderStatus) => ({
+  rows,
+  examined,
+  skipped,
+  repeated,
+  ...outcome,
+})
+
+function asText(result: RunResult): string {
+  const { source, ledger } = result.status
+  const lines = headlines(result, ofRun)
+  if (source?.of === 'rows' && source.outcome) {
+    const { committed, quarantined, failed } = source.outcome
     const ends = [
       `${count(committed)} samples committed`,
       `${count(quarantined)} quarantined`,
       `${count(failed)} failed`,
-      `${count(reader.repeated)} rows repeat another`,
-      skippedText(reader.skipped),
+      `${count(source.repeated)} rows repeat another`,
+      skippedText(source.skipped),
     ]
-    lines.push(`Of ${count(reader.rows)} rows: ${ends.join(', ')}.`)
+    lines.push(`Of ${count(source.rows)} rows: ${ends.join(', ')}.`)
   }
   if (ledger) {
     const { samples, tokens } = ledger.spooled
@@ -70,12 +72,30 @@ function asText({ code, failure, status }: RunResult): string {
   return lines.join('\n')
 }
 
-function headline(code: number, store: string): string {
-  if (code === exitCodes.done) return `Done: every sample is in ${store}`
+/** What differs between a run and an import. */
+export interface Wording {
+  /** What is in the store when all is done. */
+  readonly whole: string
+  /** What goes on after a stop. */
+  readonly again: string
+}
+
+const ofRun: Wording = { whole: 'every sample', again: '`run` with the same configuration' }
+
+/** How it ended, in words, and why where it gave up. */
+export function headlines(
+  { code, failure, status: { store } }: RunResult,
+  wording: Wording,
+): string[] {
+  const why = failure ? [`Why: ${explain(failure)}. ${failure.remedy ?? ''}`] : []
+  return [headline(code, store, wording), ...why]
+}
+
+function headline(code: number, store: string, { whole, again }: Wording): string {
+  if (code === exitCodes.done) return `Done: ${whole} is in ${store}`
   if (code === exitCodes.incomplete) return `Finished, but not whole: ${store}`
   if (code === exitCodes.refused) return 'Cannot go on; what is stored stays as it is.'
   if (code === exitCodes.held) return 'Stopped: another supervisor has taken the run over.'
-  if (code === exitCodes.stopped || code > 128)
-    return 'Stopped; `run` with the same configuration goes on.'
-  return 'Gave up; what was stored is committed, the rest waits in the spool.'
+  if (code === exitCodes.stopped || code > 128) return `Stopped; ${again} goes on.`
+  return 'Gave up; what was stored is committed, what is spooled stays in the spool.'
 }

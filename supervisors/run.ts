@@ -3,7 +3,7 @@ import { actorIds } from '../actors/console/command.ts'
 import type { RootControl, RunStatus } from '../protocol/console.ts'
 import { type LedgerStatus, ledgerContract } from '../protocol/ledger.ts'
 import type { Peer } from '../protocol/peer.ts'
-import { type ReaderStatus, sourceContract } from '../protocol/reader.ts'
+import { type SourceStatus, sourceContract } from '../protocol/source.ts'
 import { systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config/schema.ts'
 import { Failure, isFailure } from '../src/failure.ts'
@@ -12,6 +12,7 @@ import { patientStore } from '../src/store/patient.ts'
 import type { TreeEvent } from './engine/events.ts'
 import { supervise, type Tree } from './engine/tree.ts'
 import type { Job } from './job.ts'
+import { judge } from './judge.ts'
 import { tellLauncher } from './launcher.ts'
 import { keepLock } from './lock-beat.ts'
 import { logTarget } from './log-target.ts'
@@ -66,7 +67,7 @@ export class RunProcess implements RootControl {
   readonly #startedAt = new Date()
   #runId = ''
   #planted: Planted | undefined
-  #reader: ReaderStatus | null = null
+  #source: SourceStatus | null = null
   #ledger: LedgerStatus | null = null
   #isPolling = false
   #storageGaveUp = false
@@ -96,7 +97,7 @@ export class RunProcess implements RootControl {
       store,
       work,
       startedAt: this.#startedAt.toISOString(),
-      reader: this.#reader,
+      source: this.#source,
       ledger: this.#ledger,
       speed: state === 'paused' ? { ...speed, etaSeconds: null } : speed,
       actors: this.#planted?.tree.status() ?? null,
@@ -257,10 +258,9 @@ export class RunProcess implements RootControl {
     this.#isPolling = true
     try {
       this.#ledger = this.#counted(await ledger.ask.status())
-      this.#reader = await source.ask.status()
-      this.#speeds.note(this.#reader, this.#ledger, Date.now())
-      const { judge } = this.#options.job
-      for (const event of judge(this.#reader, this.#ledger)) this.#life.send(event)
+      this.#source = await source.ask.status()
+      this.#speeds.note(this.#source, this.#ledger, Date.now())
+      for (const event of judge(this.#source, this.#ledger)) this.#life.send(event)
     } catch (error) {
       // An actor is away for a moment; the supervisor knows.
       if (!isFailure(error, 'unavailable')) throw error

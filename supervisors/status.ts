@@ -1,6 +1,6 @@
 import type { Speed } from '../protocol/console.ts'
 import type { Amount, LedgerStatus } from '../protocol/ledger.ts'
-import type { ReaderStatus } from '../protocol/reader.ts'
+import type { SourceStatus } from '../protocol/source.ts'
 import { Rate } from './rate.ts'
 
 /** How far a run is, and how fast. */
@@ -36,26 +36,40 @@ export class Speeds {
   readonly #tokens = new Rate()
   readonly #stored = new Rate()
   readonly #bytes = new Rate()
-  #tokensLeft: number | null = null
+  readonly #work = new Rate()
+  #left: number | null = null
 
-  note(reader: ReaderStatus, ledger: LedgerStatus, now: number): void {
+  note(source: SourceStatus, ledger: LedgerStatus, now: number): void {
     this.#samples.note(ledger.spooled.samples, now)
     this.#tokens.note(ledger.spooled.tokens, now)
     this.#stored.note(ledger.stored.samples, now)
     this.#bytes.note(ledger.stored.bytes, now)
-    this.#tokensLeft = Math.max(0, reader.tokens - reader.tokensDone)
+    const { done, left } = workOf(source, ledger)
+    this.#work.note(done, now)
+    this.#left = Math.max(0, left)
   }
 
   read(): Speed {
-    const tokensPerSecond = this.#tokens.perSecond
-    const moves = this.#tokensLeft !== null && tokensPerSecond > 0
+    const moves = this.#left !== null && this.#work.perSecond > 0
     return {
-      extracted: { samplesPerSecond: this.#samples.perSecond, tokensPerSecond },
+      spooled: {
+        samplesPerSecond: this.#samples.perSecond,
+        tokensPerSecond: this.#tokens.perSecond,
+      },
       uploaded: {
         samplesPerSecond: this.#stored.perSecond,
         bytesPerSecond: this.#bytes.perSecond,
       },
-      etaSeconds: moves ? (this.#tokensLeft ?? 0) / tokensPerSecond : null,
+      etaSeconds: moves ? (this.#left ?? 0) / this.#work.perSecond : null,
     }
   }
+}
+
+/** By what it takes time: computing tokens, or going through files. */
+function workOf(source: SourceStatus, ledger: LedgerStatus) {
+  if (source.of === 'rows') {
+    return { done: ledger.spooled.tokens, left: source.tokens - source.tokensDone }
+  }
+  const done = source.examined - source.inHand
+  return { done, left: source.files - done }
 }

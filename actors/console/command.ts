@@ -22,7 +22,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   pause: {
     usage: 'pause',
-    help: 'give out no more batches; what is spooled is still uploaded',
+    help: 'begin no more batches, or files; what is spooled is still uploaded',
     run: async (root) => {
       await root.pause()
       const { state } = root.status()
@@ -66,7 +66,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   stop: {
     usage: 'stop',
-    help: 'drain, save and exit; `run` goes on later',
+    help: 'drain, save and exit; the same command goes on later',
     run: async (root) => {
       root.stop()
       return 'Stopping: what is under way is finished and stored first.'

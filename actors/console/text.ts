@@ -1,25 +1,29 @@
 import type { ActorStatus, RunStatus, Speed } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
-import type { ReaderStatus } from '../../protocol/reader.ts'
+import type { ImporterStatus, ReaderStatus } from '../../protocol/source.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import type { PermitsStatus } from '../../src/store/permits.ts'
 
 /** What people read of a run's status. */
 
 export function statusText(status: RunStatus, now: number): string {
-  const { reader, ledger } = status
+  const { source, ledger } = status
   const lines = [`${status.state}: run ${status.run || '(not known yet)'}, pid ${status.pid}`]
   lines.push(`store ${status.store}`)
-  if (reader) lines.push(...rowLines(reader, ledger))
+  if (source?.of === 'rows') lines.push(...rowLines(source, ledger))
+  if (source?.of === 'files') lines.push(fileLine(source))
   if (ledger) lines.push(...storeLines(ledger))
-  lines.push(speedLine(status.speed))
+  lines.push(speedLine(status.speed, source ? made[source.of] : 'spooled'))
   if (status.actors) lines.push(...treeLines(status.actors, now))
   return lines.join('\n')
 }
 
-function speedLine({ extracted, uploaded, etaSeconds }: Speed): string {
+/** What becomes of each. */
+const made = { rows: 'extracted', files: 'imported' }
+
+function speedLine({ spooled, uploaded, etaSeconds }: Speed, ended: string): string {
   const parts = [
-    `${samplesPerSecond(extracted)}, ${perSecond(extracted.tokensPerSecond)} tokens/s extracted`,
+    `${samplesPerSecond(spooled)}, ${perSecond(spooled.tokensPerSecond)} tokens/s ${ended}`,
     `${samplesPerSecond(uploaded)}, ${formatBytes(uploaded.bytesPerSecond)}/s uploaded`,
     `${eta(etaSeconds)} left`,
   ]
@@ -44,9 +48,22 @@ function rowLines(reader: ReaderStatus, ledger: LedgerStatus | null): string[] {
   ]
 }
 
-export function skippedText(skipped: Readonly<Record<string, number>>): string {
-  const reasons = Object.entries(skipped).map(([reason, rows]) => `${count(rows)} ${reason}`)
-  return reasons.length === 0 ? 'none skipped' : `skipped: ${reasons.join(', ')}`
+function fileLine({ files, examined, found, imported, inHand, leftAlone }: ImporterStatus): string {
+  const ends = [
+    `${count(found)} were there`,
+    `${count(imported)} imported`,
+    `${count(inHand)} in hand`,
+    byReason('left alone', leftAlone),
+  ]
+  return `files ${count(examined)} of ${count(files)} examined: ${ends.join(', ')}`
+}
+
+export const skippedText = (skipped: Readonly<Record<string, number>>): string =>
+  byReason('skipped', skipped)
+
+function byReason(what: string, counts: Readonly<Record<string, number>>): string {
+  const reasons = Object.entries(counts).map(([reason, many]) => `${count(many)} ${reason}`)
+  return reasons.length === 0 ? `none ${what}` : `${what}: ${reasons.join(', ')}`
 }
 
 function storeLines(ledger: LedgerStatus): string[] {

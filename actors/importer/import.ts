@@ -1,6 +1,6 @@
 import type { Settled } from '../../protocol/ledger.ts'
-import type { ReaderStatus, RowOutcome } from '../../protocol/reader.ts'
 import type { SampleRef } from '../../protocol/sample.ts'
+import type { FileOutcome, ImporterStatus } from '../../protocol/source.ts'
 import { type Clock, sleep } from '../../src/clock.ts'
 import { Owners } from '../../src/dataset/owners.ts'
 import type { Log } from '../../src/log.ts'
@@ -45,9 +45,8 @@ export class Importer {
   #examined = 0
   #there = 0
   #imported = 0
-  #tokens = 0
   #inHand = 0
-  #outcome: RowOutcome | null = null
+  #outcome: FileOutcome | null = null
 
   constructor(parts: ImporterParts) {
     this.#parts = parts
@@ -86,22 +85,16 @@ export class Importer {
     this.#state = 'draining'
   }
 
-  /** Files take the place of rows, and those left alone that of rows that are no use. */
-  status(): ReaderStatus {
+  status(): ImporterStatus {
     const { files, leftAlone } = this.#parts
-    const seen = Math.max(1, this.#examined)
     return {
-      rows: files.length,
+      of: 'files',
+      files: files.length,
       examined: this.#examined,
       found: this.#there,
-      rowsDone: this.#examined - this.#inHand,
-      // Nobody knows before the last header is read.
-      tokens: Math.round((this.#tokens * files.length) / seen),
-      tokensDone: this.#tokens,
-      repeated: 0,
-      skipped: Object.fromEntries(leftAlone.counts),
-      batches: { planned: files.length, leased: this.#inHand, done: this.#imported },
-      halved: [],
+      imported: this.#imported,
+      inHand: this.#inHand,
+      leftAlone: Object.fromEntries(leftAlone.counts),
       outcome: this.#outcome,
     }
   }
@@ -113,7 +106,6 @@ export class Importer {
     this.#examined = 0
     this.#there = 0
     this.#imported = 0
-    this.#tokens = 0
     this.#counted = new FilesOfRows()
     for (let at = 0; at < files.length; at += lookAhead) {
       if (!(await this.#mayGoOn())) return taken
@@ -135,7 +127,6 @@ export class Importer {
         leftAlone.add(paths[i], look)
         continue
       }
-      this.#tokens += look.ids.length
       proved.push(look)
     }
     this.#examined += paths.length
@@ -220,7 +211,7 @@ export class Importer {
     const failed = settled.failed
       .map((hash) => this.#counted.of(Buffer.from(hash, 'hex')))
       .reduce((sum, files) => sum + files, 0)
-    this.#outcome = { committed: this.#imported + this.#there - failed, quarantined: 0, failed }
+    this.#outcome = { committed: this.#imported + this.#there - failed, failed }
     this.#state = 'finished'
   }
 }

@@ -1,7 +1,7 @@
 import { ledgerContract } from '../../protocol/ledger.ts'
 import { actor } from '../../protocol/lifecycle.ts'
 import { permitsOf } from '../../protocol/permit.ts'
-import { sourceContract } from '../../protocol/reader.ts'
+import { sourceContract } from '../../protocol/source.ts'
 import { keepRowHashes } from '../../src/run/kept-hashes.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import type { ImporterInput } from './index.ts'

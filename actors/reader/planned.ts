@@ -1,5 +1,5 @@
-import type { RowOutcome } from '../../protocol/reader.ts'
 import type { Batch, BatchRow, SampleHash } from '../../protocol/sample.ts'
+import type { RowOutcome } from '../../protocol/source.ts'
 import { contentHash } from '../../src/dataset/fingerprint.ts'
 import type { Sample, SkipReason } from '../../src/dataset/open-batch.ts'
 import { Owners } from '../../src/dataset/owners.ts'

@@ -1,6 +1,7 @@
 import type { Settled } from '../../protocol/ledger.ts'
-import type { NextBatch, ReaderStatus, RowOutcome } from '../../protocol/reader.ts'
+import type { NextBatch } from '../../protocol/reader.ts'
 import type { Batch, QuarantinedSample } from '../../protocol/sample.ts'
+import type { ReaderStatus, RowOutcome } from '../../protocol/source.ts'
 import { type Clock, sleep } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
 import type { Claims } from '../../src/spool/claims.ts'
@@ -110,6 +111,7 @@ export class Reader {
     const { batches, rows, tokens, claims } = this.#parts
     const { examined } = batches
     return {
+      of: 'rows',
       rows,
       tokens,
       examined: examined.rows,

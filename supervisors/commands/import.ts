@@ -1,17 +1,12 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { count } from '../../actors/console/text.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { Failure } from '../../src/failure.ts'
 import { findFiles } from '../../src/sample/find.ts'
-import { filesLeft, importing } from '../import.ts'
-import { leftAloneFile, readLeftAlone } from '../left-alone-list.ts'
-import { ending, type RunResult, resultText } from '../report.ts'
-import { exitCodes } from '../run-machine.ts'
+import { importing } from '../import.ts'
+import { importText } from '../import-report.ts'
+import { leftAloneFile } from '../left-alone-list.ts'
 import { supervised } from '../supervised.ts'
-
-/** Files that are named on stdout. */
-const namedMax = 20
 
 /** `import DIR CONFIG`: takes what was extracted before, where a row proves it. */
 export async function importFiles(
@@ -23,8 +18,7 @@ export async function importFiles(
   const from = resolve(dir)
   await requireFiles(from, join(config.work, 'spool'))
   const result = await supervised(config, warnings, { job: importing(from) })
-  const list = leftAloneFile(config.work)
-  const text = json ? JSON.stringify(importJson(result, list)) : importText(result, list)
+  const text = importText(result, { json, list: leftAloneFile(config.work) })
   process.stdout.write(`${text}\n`)
   return result.code
 }
@@ -50,46 +44,4 @@ async function requireFiles(dir: string, spool: string): Promise<void> {
 function isWithin(dir: string, other: string): boolean {
   const real = (path: string) => (existsSync(path) ? realpathSync(path) : path)
   return !relative(real(other), real(dir)).startsWith('..')
-}
-
-function importJson(result: RunResult, list: string) {
-  const { reader: source, ledger } = result.status
-  return {
-    ...ending(result),
-    files: source && {
-      files: source.rows,
-      imported: source.batches.done,
-      alreadyThere: source.found,
-      leftAlone: filesLeft(source.skipped),
-      ...source.outcome,
-    },
-    leftAlone: source?.outcome ? readLeftAlone(list) : [],
-    stored: ledger?.stored ?? null,
-    failed: ledger?.failed ?? [],
-  }
-}
-
-function importText(result: RunResult, list: string): string {
-  const { reader: source, ledger } = result.status
-  if (!source?.outcome) return resultText(result, { json: false })
-  const { failed } = source.outcome
-  const left = filesLeft(source.skipped)
-  const listed = readLeftAlone(list)
-  const taken = `${count(source.batches.done)} imported, ${count(source.found)} already there`
-  const ends = [
-    `${count(left)} left alone`,
-    ...(failed > 0 ? [`${count(failed)} refused by the store`] : []),
-  ]
-  const { code, store } = { ...result, ...result.status }
-  const whole = code === exitCodes.done
-  return [
-    whole ? `Done: every file's sample is in ${store}` : `Finished, but not whole: ${store}`,
-    `Of ${count(source.rows)} files: ${taken}, ${ends.join(', ')}. All stay where they are.`,
-    ...listed
-      .slice(0, namedMax)
-      .map(({ file, reason, facts }) => `  ${file}: ${reason} (${facts})`),
-    ...(listed.length < left ? [`  … not all could be listed in ${list}`] : []),
-    ...(listed.length === left && left > namedMax ? [`  … all are named in ${list}`] : []),
-    ...(ledger?.failed ?? []).map(({ hash, reason }) => `failed ${hash}: ${reason}`),
-  ].join('\n')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judge } from '../../supervisors/judge.ts'
-import { ledgerStatus, readerStatus } from '../support/statuses.ts'
+import { importerStatus, ledgerStatus, readerStatus } from '../support/statuses.ts'
 
 const types = (...of: Parameters<typeof judge>) => judge(...of).map(({ type }) => type)
 const outcome = { committed: 7, quarantined: 0, failed: 0 }
@@ -32,4 +32,20 @@ test('judge: a lost store outweighs the rest; a dataset of no usable row is refu
   const none = { committed: 0, quarantined: 0, failed: 0 }
   const [refused] = judge(readerStatus({ outcome: none }), ledgerStatus())
   assert.ok(refused?.type === 'gaveUp' && refused.failure.kind === 'invalid')
+})
+
+test('judge: an import works once a file is in hand, and is whole where all were taken', () => {
+  assert.deepEqual(types(importerStatus({ inHand: 0 }), ledgerStatus()), [])
+  assert.deepEqual(types(importerStatus(), ledgerStatus()), ['replayed'])
+  for (const [leftAlone, failed, incomplete] of [
+    [{}, 0, false],
+    [{}, 1, true],
+    [{ 'it cannot be read': 1 }, 0, true],
+  ] as const) {
+    const source = importerStatus({ leftAlone, outcome: { committed: 7, failed } })
+    assert.deepEqual(judge(source, ledgerStatus()).at(-1), { type: 'finished', incomplete })
+  }
+  // Nothing in it is of use: unlike a dataset, that is told file by file.
+  const none = importerStatus({ outcome: { committed: 0, failed: 0 } })
+  assert.deepEqual(types(none, ledgerStatus()), ['replayed', 'finished'])
 })

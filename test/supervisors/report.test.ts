@@ -6,7 +6,7 @@ import { exitCodes } from '../../supervisors/run-machine.ts'
 import { ledgerStatus, readerStatus, runStatus } from '../support/statuses.ts'
 
 const outcome = { committed: 990, quarantined: 1, failed: 0 }
-const ended = runStatus({ state: 'done', reader: readerStatus({ outcome }) })
+const ended = runStatus({ state: 'done', source: readerStatus({ outcome }) })
 
 test('report: every end of a row is counted, the skipped ones by reason', () => {
   const text = resultText(
@@ -54,7 +54,7 @@ test('report: --json is one document with all of it, before any actor has answer
     ...outcome,
   })
   assert.deepEqual(json.extracted, { samples: 250, bytes: 2_500_000, tokens: 2500 })
-  const early = runStatus({ reader: null, ledger: null })
+  const early = runStatus({ source: null, ledger: null })
   const none = JSON.parse(resultText({ code: 5, failure: null, status: early }, { json: true }))
   assert.deepEqual([none.rows, none.stored, none.failed], [null, null, []])
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { progressLines } from '../../supervisors/progress.ts'
+import { progressFacts, progressLines } from '../../supervisors/progress.ts'
 import { Rate } from '../../supervisors/rate.ts'
 import { Counted, Speeds } from '../../supervisors/status.ts'
-import { ledgerStatus, readerStatus, runStatus } from '../support/statuses.ts'
+import { importerStatus, ledgerStatus, readerStatus, runStatus } from '../support/statuses.ts'
 
 test('rate: what came in the last half minute, however long before it began', () => {
   const rate = new Rate()
@@ -47,12 +47,33 @@ test('speeds: time left follows from the tokens left, and is unknown where nothi
   speeds.note(readerStatus({ tokens: 5000, tokensDone: 0 }), ledger(0), 0)
   speeds.note(readerStatus({ tokens: 5000, tokensDone: 2000 }), ledger(20), 10_000)
   assert.deepEqual(speeds.read(), {
-    extracted: { samplesPerSecond: 2, tokensPerSecond: 200 },
+    spooled: { samplesPerSecond: 2, tokensPerSecond: 200 },
     uploaded: { samplesPerSecond: 1, bytesPerSecond: 1000 },
     etaSeconds: 15,
   })
   speeds.note(readerStatus({ tokens: 5000, tokensDone: 6000 }), ledger(40), 20_000)
   assert.equal(speeds.read().etaSeconds, 0)
+})
+
+test('speeds: time left of an import follows from the files that were gone through', () => {
+  const speeds = new Speeds()
+  const ledger = ledgerStatus()
+  speeds.note(importerStatus({ files: 100, examined: 10, inHand: 10 }), ledger, 0)
+  speeds.note(importerStatus({ files: 100, examined: 70, inHand: 30 }), ledger, 10_000)
+  assert.equal(speeds.read().etaSeconds, 15)
+  // Where all are there already nothing is spooled, and still it moves.
+  assert.equal(speeds.read().spooled.samplesPerSecond, 0)
+})
+
+test('progress: of an import, files where a run has rows', () => {
+  const lines = progressLines(runStatus({ source: importerStatus() }), 200)
+  assert.deepEqual(lines.slice(0, 2), [
+    'examine  ██████████████████░░░░░░  76% 50 of 304 files were there, 3 left alone',
+    'import   ██████████████████░░░░░░  75% 12.3 samples/s, 12,346 tokens/s, ETA 1:02:03',
+  ])
+  const facts = JSON.stringify(progressFacts(runStatus({ source: importerStatus() })))
+  assert.match(facts, /"files":400,"filesDone":300/)
+  assert.doesNotMatch(facts, /rows/)
 })
 
 test('progress: replay, extraction and upload, each with its share and its speed', () => {
@@ -78,13 +99,13 @@ test('progress: no line is wider than the terminal; before the first answer ther
       assert.ok(line.length <= Math.max(1, columns), `${columns}: ${line}`)
     }
   }
-  const early = runStatus({ state: 'preflight', reader: null, ledger: null })
+  const early = runStatus({ state: 'preflight', source: null, ledger: null })
   assert.deepEqual(progressLines(early, 80), ['preflight…'])
 })
 
 test('progress: of no rows all are done, and none is ever more than all', () => {
-  const reader = readerStatus({ rows: 0, examined: 0, found: 0, rowsDone: 7 })
+  const source = readerStatus({ rows: 0, examined: 0, found: 0, rowsDone: 7 })
   const stored = { samples: 300, bytes: 1, tokens: 1 }
-  const lines = progressLines(runStatus({ reader, ledger: ledgerStatus({ stored }) }), 200)
+  const lines = progressLines(runStatus({ source, ledger: ledgerStatus({ stored }) }), 200)
   for (const line of lines) assert.match(line, / 100% /)
 })

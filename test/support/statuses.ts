@@ -1,9 +1,10 @@
 /** A run in its middle, as its status tells it; tests change what they are about. */
 import type { RunStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
-import type { ReaderStatus } from '../../protocol/reader.ts'
+import type { ImporterStatus, ReaderStatus } from '../../protocol/source.ts'
 
 export const readerStatus = (of: Partial<ReaderStatus> = {}): ReaderStatus => ({
+  of: 'rows',
   rows: 1000,
   examined: 600,
   found: 200,
@@ -14,6 +15,18 @@ export const readerStatus = (of: Partial<ReaderStatus> = {}): ReaderStatus => ({
   skipped: { empty: 3, 'too long': 1 },
   batches: { planned: 40, leased: 2, done: 17 },
   halved: [],
+  outcome: null,
+  ...of,
+})
+
+export const importerStatus = (of: Partial<ImporterStatus> = {}): ImporterStatus => ({
+  of: 'files',
+  files: 400,
+  examined: 304,
+  found: 50,
+  imported: 247,
+  inHand: 4,
+  leftAlone: { 'it cannot be read': 1, 'no usable row has its token ids': 2 },
   outcome: null,
   ...of,
 })
@@ -41,10 +54,10 @@ export const runStatus = (of: Partial<RunStatus> = {}): RunStatus => ({
   store: 's3://bucket/run',
   work: '/work',
   startedAt: '2026-01-01T00:00:00.000Z',
-  reader: readerStatus(),
+  source: readerStatus(),
   ledger: ledgerStatus(),
   speed: {
-    extracted: { samplesPerSecond: 12.34, tokensPerSecond: 12_345.6 },
+    spooled: { samplesPerSecond: 12.34, tokensPerSecond: 12_345.6 },
     uploaded: { samplesPerSecond: 10, bytesPerSecond: 1_100_000 },
     etaSeconds: 3723,
   },

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { completions, runLine } from '../../../actors/console/command.ts'
 import { eta, perSecond, statusText } from '../../../actors/console/text.ts'
 import type { ActorStatus, RootControl, RunStatus } from '../../../protocol/console.ts'
-import { ledgerStatus, runStatus } from '../../support/statuses.ts'
+import { importerStatus, ledgerStatus, runStatus } from '../../support/statuses.ts'
 
 const member = (id: string, of: Partial<ActorStatus> = {}): ActorStatus => ({
   id,
@@ -124,6 +124,17 @@ test('status text: rows, store, spool, speed, and the tree with its restarts', a
   assert.ok(lines.some((line) => /extractor\/0 .*, b000017: 8 rows$/.test(line)))
 })
 
+test('status text: an import speaks of files, a run of rows, and neither of the other', () => {
+  const text = statusText(runStatus({ source: importerStatus() }), 0)
+  assert.match(
+    text,
+    /^files 304 of 400 examined: 50 were there, 247 imported, 4 in hand, left alone: 1 it cannot /m,
+  )
+  assert.match(text, /tokens\/s imported;/)
+  assert.doesNotMatch(text, /extract|batch|\d rows/)
+  assert.doesNotMatch(statusText(runStatus(), 0), /import|^files/m)
+})
+
 test('status text: each failed sample is named, and a full spool says why', () => {
   const ledger = ledgerStatus({
     failed: [{ hash: 'ab', reason: 'access denied' }],
@@ -142,7 +153,7 @@ test('status text: while the store is busy it tells the cap in force, and the wh
 })
 
 test('status text: before an actor has answered, what is known is told', () => {
-  const text = statusText(runStatus({ reader: null, ledger: null }), 0)
+  const text = statusText(runStatus({ source: null, ledger: null }), 0)
   assert.equal(text.split('\n').length, 3)
 })
 

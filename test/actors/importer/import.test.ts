@@ -99,10 +99,10 @@ test('import: files that prove a row are stored, the rest is named; all stay', a
   const { dir, rig, start, left } = await open(t, { files, rows: [[1, 2], [3], [4]] })
   const importer = await start()
   await importer.run()
-  const { outcome, found, skipped, examined, batches } = importer.status()
-  assert.deepEqual(outcome, { committed: 2, quarantined: 0, failed: 0 })
-  assert.deepEqual([found, examined, batches.done], [0, 3, 2])
-  assert.deepEqual(skipped, { 'no usable row has its token ids': 1 })
+  const { outcome, found, leftAlone, examined, imported } = importer.status()
+  assert.deepEqual(outcome, { committed: 2, failed: 0 })
+  assert.deepEqual([found, examined, imported], [0, 3, 2])
+  assert.deepEqual(leftAlone, { 'no usable row has its token ids': 1 })
   assert.deepEqual(
     left().map((line) => JSON.parse(line).file),
     ['other.safetensors'],
@@ -119,8 +119,8 @@ test('import: a second one reads no body, and spools nothing', async (t) => {
   const again = await start()
   await again.run()
   assert.equal(reads.length, 2)
-  assert.deepEqual([again.status().found, again.status().batches.done], [2, 0])
-  assert.deepEqual(again.status().outcome, { committed: 2, quarantined: 0, failed: 0 })
+  assert.deepEqual([again.status().found, again.status().imported], [2, 0])
+  assert.deepEqual(again.status().outcome, { committed: 2, failed: 0 })
   assert.equal(rig.ledger.status().spooled.samples, 2)
 })
 
@@ -130,9 +130,9 @@ test('import: of two files of one row one is taken, the second if the first is b
   write(join(dir, 'c.safetensors'), [2], Number.NaN)
   const importer = await start()
   await importer.run()
-  const { found, batches, outcome } = importer.status()
+  const { found, imported, outcome } = importer.status()
   // Of files, not of rows.
-  assert.deepEqual([found, batches.done, outcome?.committed], [1, 2, 3])
+  assert.deepEqual([found, imported, outcome?.committed], [1, 2, 3])
   assert.deepEqual(reads, ['a.safetensors', 'c.safetensors', 'd.safetensors'])
   assert.match(left()[0], /c\.safetensors.*NaN or infinite/)
 })
@@ -176,7 +176,7 @@ for (const [name, files, failed] of [
     rig.ledger.failed(await untilLeased(rig), 'denied')
     resolve()
     await running
-    assert.deepEqual(importer.status().outcome, { committed: 0, quarantined: 0, failed })
+    assert.deepEqual(importer.status().outcome, { committed: 0, failed })
   })
 }
 
@@ -191,7 +191,7 @@ test('import: a good file of a quarantined row is stored', async (t) => {
   await importer.run()
   assert.equal(left().length, 1)
   assert.match(left()[0], /c\.safetensors.*NaN or infinite/)
-  assert.deepEqual(importer.status().outcome, { committed: 3, quarantined: 0, failed: 0 })
+  assert.deepEqual(importer.status().outcome, { committed: 3, failed: 0 })
   const { table } = rig.manifest
   assert.deepEqual(
     hashes.map((hash) => table.get(hash)?.status),
