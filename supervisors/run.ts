@@ -1,9 +1,8 @@
 import { createActor, waitFor } from 'xstate'
 import { actorIds } from '../actors/console/command.ts'
 import type { RootControl, RunStatus } from '../protocol/console.ts'
-import { type LedgerStatus, ledgerContract } from '../protocol/ledger.ts'
-import type { Peer } from '../protocol/peer.ts'
-import { type SourceStatus, sourceContract } from '../protocol/source.ts'
+import { ledgerContract } from '../protocol/ledger.ts'
+import { sourceContract } from '../protocol/source.ts'
 import { systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config/schema.ts'
 import { Failure, isFailure } from '../src/failure.ts'
@@ -12,7 +11,6 @@ import { patientStore } from '../src/store/patient.ts'
 import type { TreeEvent } from './engine/events.ts'
 import { supervise, type Tree } from './engine/tree.ts'
 import type { Job } from './job.ts'
-import { judge } from './judge.ts'
 import { tellLauncher } from './launcher.ts'
 import { keepLock } from './lock-beat.ts'
 import { logTarget } from './log-target.ts'
@@ -27,7 +25,7 @@ import { RunClaims } from './run-claims.ts'
 import { exitCodes, runMachine } from './run-machine.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
 import { spoolLost } from './spool-lost.ts'
-import { Counted, Speeds } from './status.ts'
+import { type Asked, Standing } from './standing.ts'
 import { StoreAway } from './store-away.ts'
 
 /** One run of the main job in this process: from its preflight to its exit code. */
@@ -47,10 +45,8 @@ export interface RunOptions {
 }
 
 /** The tree, and those of it that this thread asks: each `client` makes a port that stays. */
-interface Planted {
+interface Planted extends Asked {
   readonly tree: Tree
-  readonly ledger: Peer<typeof ledgerContract>
-  readonly source: Peer<typeof sourceContract>
 }
 
 export class RunProcess implements RootControl {
@@ -61,15 +57,10 @@ export class RunProcess implements RootControl {
   readonly #storeAway: StoreAway
   readonly #claims: RunClaims
   readonly #cap: RequestCap
-  readonly #speeds = new Speeds()
-  readonly #spooled = new Counted()
-  readonly #stored = new Counted()
+  readonly #standing = new Standing()
   readonly #startedAt = new Date()
   #runId = ''
   #planted: Planted | undefined
-  #source: SourceStatus | null = null
-  #ledger: LedgerStatus | null = null
-  #isPolling = false
   #storageGaveUp = false
 
   constructor(config: Config, options: RunOptions) {
@@ -89,7 +80,7 @@ export class RunProcess implements RootControl {
     const { store, work } = this.#config
     const { value } = this.#life.getSnapshot()
     const state = typeof value === 'string' ? value : pausedOrRunning[value.running]
-    const speed = this.#speeds.read()
+    const { source, ledger, speed } = this.#standing
     return {
       run: this.#runId,
       state,
@@ -97,8 +88,8 @@ export class RunProcess implements RootControl {
       store,
       work,
       startedAt: this.#startedAt.toISOString(),
-      source: this.#source,
-      ledger: this.#ledger,
+      source,
+      ledger,
       speed: state === 'paused' ? { ...speed, etaSeconds: null } : speed,
       actors: this.#planted?.tree.status() ?? null,
     }
@@ -243,7 +234,8 @@ export class RunProcess implements RootControl {
     }, progressMs)
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
     // A store that is lost takes nothing more: the spool keeps what waits for it.
-    const lost = this.#ledger?.gaveUp != null || this.#storeAway.isAway || this.#storageGaveUp
+    const lost =
+      this.#standing.ledger?.gaveUp != null || this.#storeAway.isAway || this.#storageGaveUp
     await tree.stop({ hurry: lost })
     this.#claims.forgive(actorIds(tree.status()))
     const isDone = this.#life.getSnapshot().context.code === exitCodes.done
@@ -253,26 +245,8 @@ export class RunProcess implements RootControl {
     clearInterval(progress)
   }
 
-  async #poll({ ledger, source }: Planted): Promise<void> {
-    if (this.#isPolling) return
-    this.#isPolling = true
-    try {
-      this.#ledger = this.#counted(await ledger.ask.status())
-      this.#source = await source.ask.status()
-      this.#speeds.note(this.#source, this.#ledger, Date.now())
-      for (const event of judge(this.#source, this.#ledger)) this.#life.send(event)
-    } catch (error) {
-      // An actor is away for a moment; the supervisor knows.
-      if (!isFailure(error, 'unavailable')) throw error
-    } finally {
-      this.#isPolling = false
-    }
-  }
-
-  #counted(ledger: LedgerStatus): LedgerStatus {
-    this.#spooled.note(ledger.spooled)
-    this.#stored.note(ledger.stored)
-    return { ...ledger, spooled: this.#spooled.all, stored: this.#stored.all }
+  async #poll(planted: Planted): Promise<void> {
+    for (const event of await this.#standing.ask(planted)) this.#life.send(event)
   }
 
   #happened(event: TreeEvent): void {

@@ -7,6 +7,7 @@ import { type ledgerContract as LedgerContract, ledgerContract } from '../../pro
 import { Peer } from '../../protocol/peer.ts'
 import type { NextBatch } from '../../protocol/reader.ts'
 import { readerContract } from '../../protocol/reader.ts'
+import type { SourceStatus } from '../../protocol/source.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 
 /** A peer that answers by these; what a test does not expect to be asked is refused by its name. */
@@ -61,7 +62,11 @@ export const ledgerPeer = (
 
 export const readerPeer = (
   t: TestContext,
-  handlers: { readonly next?: () => NextBatch; readonly done?: (ask: { batch: string }) => void },
+  handlers: {
+    readonly next?: () => NextBatch
+    readonly done?: (ask: { batch: string }) => void
+    readonly status?: () => SourceStatus
+  },
 ): Peer<typeof readerContract> =>
   peerTo(t, new Peer('reader', readerContract), {
     contract: readerContract,
