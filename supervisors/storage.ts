@@ -8,8 +8,10 @@ import type { Prepared } from './preflight.ts'
 
 /** What storage needs to know of a run. */
 type Stored = Pick<Prepared, 'config' | 'place' | 'retry'>
-/** And of what fills the spool: it drains first. */
-type Filling = Pick<Job, 'source' | 'writers'>
+/** And of what fills the spool: it drains first. Without a source nothing of the tree does. */
+interface Filling extends Pick<Job, 'writers'> {
+  readonly source: Job['source'] | null
+}
 
 /**
  *     storage (rest-for-one)
@@ -23,6 +25,7 @@ type Filling = Pick<Job, 'source' | 'writers'>
  */
 export const storage = (run: Stored, job: Filling = extracting): SupervisorSpec => {
   const uploads = uploadsOf(run, job)
+  const sources = job.source === null ? [] : [job.source]
   const { config, place, retry } = run
   const { attempts, deadlineMinutes } = config.upload
   const { commit, spool, work } = config
@@ -36,7 +39,7 @@ export const storage = (run: Stored, job: Filling = extracting): SupervisorSpec 
       ledger(
         { ...input, maxParallel: ledgerRequests(config.upload.maxParallel) },
         {
-          drainsAfter: [job.source, ...uploads.children.map(({ id }) => id)],
+          drainsAfter: [...sources, ...uploads.children.map(({ id }) => id)],
           writers: job.writers(run),
         },
       ),

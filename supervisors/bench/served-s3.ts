@@ -1,15 +1,47 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { type Running, startProcess } from './fresh.ts'
 
-/** The embedded S3 server in a process of its own, as any store is to those that use it. */
+/** Servers of ours, each in a process of its own, as any store is to those that use it. */
 
-const main = fileURLToPath(new URL('../../src/dev-s3/main.js', import.meta.url))
+const embedded = new URL('../../src/dev-s3/main.js', import.meta.url)
 const credentials = { AWS_ACCESS_KEY_ID: 'bench-key', AWS_SECRET_ACCESS_KEY: 'bench-secret' }
 const bucket = 'draftsmith'
 const prefix = 'run'
+
+export interface Served {
+  readonly endpoint: string
+  readonly running: Running
+}
+
+export interface Serving {
+  readonly script: URL
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+const firstLine = z.object({ endpoint: z.string() })
+
+/**
+ * Starts a script whose first line tells where it listens.
+ *
+ * @throws  Error: it ended before that
+ */
+export async function startServing({ script, args, env }: Serving): Promise<Served> {
+  const path = fileURLToPath(script)
+  const running = startProcess({ command: process.execPath, args: [path, ...args], env })
+  const lines = createInterface({ input: running.stdout })[Symbol.asyncIterator]()
+  const { done, value } = await lines.next()
+  if (done) throw new Error(`a server ended before it listened. script=${path}`)
+  return { running, endpoint: firstLine.parse(JSON.parse(value)).endpoint }
+}
+
+/** The embedded S3 server. @param args  as `dev-s3/main.ts` takes them */
+export const startEmbedded = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Served> => startServing({ script: embedded, args, env })
 
 export interface ServedS3 extends AsyncDisposable {
   readonly url: string
@@ -23,23 +55,12 @@ export const shelfPlace = (key: string) => ({ bucket, key: `${prefix}/${key}` })
 
 /** @param dir  where its objects lie; absent: in its memory */
 export async function serveS3(dir?: string): Promise<ServedS3> {
-  const args = dir === undefined ? [] : ['--dir', dir]
-  const env = { ...process.env, ...credentials }
-  // It ends when its stdin does: also where this process is killed.
-  const child = spawn(process.execPath, [main, '--bucket', bucket, ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-    env,
-  })
-  const [line] = await once(createInterface({ input: child.stdout }), 'line')
-  const { endpoint } = z.object({ endpoint: z.string() }).parse(JSON.parse(String(line)))
+  const args = ['--bucket', bucket, ...(dir === undefined ? [] : ['--dir', dir])]
+  const { endpoint, running } = await startEmbedded(args, credentials)
   return {
     url: `s3://${bucket}/${prefix}`,
     endpoint,
     env: credentials,
-    [Symbol.asyncDispose]: async () => {
-      const closed = once(child, 'close')
-      child.kill('SIGKILL')
-      await closed
-    },
+    [Symbol.asyncDispose]: () => running.kill(),
   }
 }

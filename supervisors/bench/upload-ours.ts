@@ -1,7 +1,5 @@
 import { linkSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ledger } from '../../actors/ledger/index.ts'
-import { uploader } from '../../actors/uploader/index.ts'
 import type { SupervisorSpec } from '../../protocol/child.ts'
 import { ledgerContract } from '../../protocol/ledger.ts'
 import type { SampleRef } from '../../protocol/sample.ts'
@@ -9,14 +7,13 @@ import { systemClock } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { openLog } from '../../src/log.ts'
 import { parseSpoolName } from '../../src/spool/name.ts'
-import { backoff } from '../backoff.ts'
 import { supervise } from '../engine/tree.ts'
-import { lanesOf, ledgerRequests } from '../storage.ts'
+import { storage } from '../storage.ts'
 import { jobOf, measured, namesOf, pathOf, region, type UploadJob } from './upload-job.ts'
 
 /**
- * This project's side of `bench upload`: the ledger and the uploaders of a run, as threads under
- * their supervisor, with a run's own settings. From the moment at which all files are told to be
+ * This project's side of `bench upload`: the storage of a run, as it is, as threads under its
+ * supervisor, with a run's own settings. From the moment at which all files are told to be
  * spooled until each is leased, read, checked against its name, put under a permit, confirmed by
  * the store's checksum, named by a manifest segment in the store, and removed from the spool.
  */
@@ -34,25 +31,11 @@ const configOf = (job: UploadJob) =>
     { name: 'bench', base: job.work },
   ).config
 
+/** As of any run; but nobody spools here other than this process. */
 function storageOf(job: UploadJob): SupervisorSpec {
   const config = configOf(job)
-  const { attempts, deadlineMinutes, maxParallel, threads } = config.upload
-  const { commit, spool, work } = config
-  const input = { work, attempts, store: { url: config.store, s3: config.s3 } }
-  const lanes = lanesOf(config.upload)
-  const uploaders = Array.from({ length: threads }, (_, i) => uploader(i, { ...input, lanes }, []))
-  const ids = uploaders.map(({ id }) => id)
-  const requests = { maxParallel: ledgerRequests(maxParallel), deadlineMinutes }
-  const owned = { ...input, ...requests, commit, spool, retry: new Map<string, number>() }
-  const owner = ledger(owned, { drainsAfter: ids, writers: [] })
-  return {
-    id: 'storage',
-    strategy: 'rest-for-one',
-    restarts: { max: 0, withinMs: 60_000 },
-    backoff,
-    // Nobody spools here but this process.
-    children: [owner, ...uploaders],
-  }
+  const place = { url: config.store, s3: config.s3 }
+  return storage({ config, place, retry: new Map() }, { source: null, writers: () => [] })
 }
 
 /** The files as the extractor leaves them. @returns what it tells of them */
@@ -78,6 +61,8 @@ const tree = supervise(storageOf(job), {
   random: Math.random,
   log: openLog({ actor: 'bench', level: 'warn', stderr: 'json' }),
   logTo: { level: 'warn', stderr: 'json' },
+  // What is measured is one that needs no restart.
+  onEvent: (event) => event.kind === 'died' && die(`${event.child} died`),
   onGaveUp: die,
   onWedged: die,
 })

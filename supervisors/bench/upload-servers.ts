@@ -1,12 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
 import { selfMadeCertificate } from '../../src/dev-s3/certificate.ts'
-import { type Running, startProcess } from './fresh.ts'
+import { startProcess } from './fresh.ts'
 import { onPath } from './on-path.ts'
+import { type Served, startEmbedded, startServing } from './served-s3.ts'
 
 /** The servers that `bench upload` uploads to: each measurement has a new one, and empty. */
 
@@ -26,6 +24,7 @@ export interface Trust {
 }
 
 export const bucket = 'bench'
+const sink = new URL('./upload-sink.js', import.meta.url)
 
 const accessKeyId = 'bench-key'
 const secretAccessKey = 'bench-secret'
@@ -65,12 +64,7 @@ export async function startServer(
   }
 }
 
-interface Started {
-  readonly running: Running
-  readonly endpoint: string
-}
-
-async function startMinio(data: string, { cert }: Trust): Promise<Started> {
+async function startMinio(data: string, { cert }: Trust): Promise<Served> {
   const address = `127.0.0.1:${await freePort()}`
   const certificates = cert === undefined ? [] : ['--certs-dir', join(cert, '..')]
   const listen = ['--address', address, '--console-address', '127.0.0.1:0']
@@ -82,28 +76,15 @@ async function startMinio(data: string, { cert }: Trust): Promise<Started> {
   return { running, endpoint: `${cert === undefined ? 'http' : 'https'}://${address}` }
 }
 
-const told = z.object({ endpoint: z.string() })
-
-/** It says on its first line where it listens. */
-async function startOwn(name: ServerName, data: string, trust: Trust): Promise<Started> {
-  const { cert, key } = trust
-  const entry =
-    name === 'sink'
-      ? new URL('./upload-sink.js', import.meta.url)
-      : new URL('../../src/dev-s3/main.js', import.meta.url)
+function startOwn(
+  name: 'embedded' | 'sink',
+  data: string,
+  { cert, key, env }: Trust,
+): Promise<Served> {
   const files = cert !== undefined && key !== undefined ? [cert, key] : []
+  if (name === 'sink') return startServing({ script: sink, args: [bucket, ...files], env })
   const named = files.length === 0 ? [] : ['--cert', files[0], '--key', files[1]]
-  const running = startProcess({
-    command: process.execPath,
-    args: [
-      fileURLToPath(entry),
-      ...(name === 'sink' ? [bucket, ...files] : ['--dir', data, ...named]),
-    ],
-    env: trust.env,
-  })
-  const lines = createInterface({ input: running.stdout })[Symbol.asyncIterator]()
-  const { value } = await lines.next()
-  return { running, endpoint: told.parse(JSON.parse(String(value))).endpoint }
+  return startEmbedded(['--dir', data, ...named], env)
 }
 
 function freePort(): Promise<number> {
