@@ -2,7 +2,7 @@ import { extractor } from '../actors/extractor/index.ts'
 import { reader } from '../actors/reader/index.ts'
 import type { SupervisorSpec } from '../protocol/child.ts'
 import { backoff } from './backoff.ts'
-import type { Prepared } from './preflight.ts'
+import type { Prepared } from './run/preflight.ts'
 
 /**
  *     extraction (one-for-one)

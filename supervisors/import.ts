@@ -3,9 +3,9 @@ import type { SupervisorSpec } from '../protocol/child.ts'
 import { captureNames } from '../src/models/hidden-states.ts'
 import { sampleMetadata } from '../src/sample/encode.ts'
 import { backoff } from './backoff.ts'
+import { leftAloneFile } from './display/left-alone-list.ts'
 import type { Job } from './job.ts'
-import { leftAloneFile } from './left-alone-list.ts'
-import type { Prepared } from './preflight.ts'
+import type { Prepared } from './run/preflight.ts'
 
 /**
  *     import (one-for-one)

@@ -1,6 +1,6 @@
 import type { SupervisorSpec } from '../protocol/child.ts'
 import { extraction, extractorIds } from './extraction.ts'
-import type { Prepared } from './preflight.ts'
+import type { Prepared } from './run/preflight.ts'
 
 /** What a run does: beside the storage that empties the spool, what fills it. */
 export interface Job {

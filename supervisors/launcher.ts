@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { type Clock, sleep, systemClock } from '../src/clock.ts'
 import type { Log } from '../src/log.ts'
-import { exitCodes } from './run-machine.ts'
-import { type EndSignal, endSignals, exitCodeOf, onEndSignals } from './signals.ts'
+import { exitCodes } from './run/machine.ts'
+import { type EndSignal, endSignals, exitCodeOf, onEndSignals } from './run/signals.ts'
 
 /**
  * The level above the process: starts it again when it was aborted, killed or wedged. It computes

@@ -1,7 +1,7 @@
 import type { SupervisorSpec } from '../protocol/child.ts'
 import { backoff } from './backoff.ts'
 import type { Job } from './job.ts'
-import type { Prepared } from './preflight.ts'
+import type { Prepared } from './run/preflight.ts'
 import { storage } from './storage.ts'
 
 /**

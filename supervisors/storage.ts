@@ -4,7 +4,7 @@ import type { SupervisorSpec } from '../protocol/child.ts'
 import { sampleRequestsMax } from '../src/store/permits.ts'
 import { backoff } from './backoff.ts'
 import { extracting, type Job } from './job.ts'
-import type { Prepared } from './preflight.ts'
+import type { Prepared } from './run/preflight.ts'
 
 /** What storage needs to know of a run. */
 type Stored = Pick<Prepared, 'config' | 'place' | 'retry'>

@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { requireFolder } from '../preflight.ts'
+import { requireFolder } from '../run/preflight.ts'
 
 /** A file system in memory, where Linux has one. */
 const memory = '/dev/shm'

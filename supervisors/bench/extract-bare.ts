@@ -8,7 +8,7 @@ import { hiddenStatesGraph } from '../../src/models/hidden-states.ts'
 import { prepareModel } from '../../src/session/prepare.ts'
 import { type Feed, openSession, type Session } from '../../src/session/session.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
-import { type Prepared, prepare } from '../preflight.ts'
+import { type Prepared, prepare } from '../run/preflight.ts'
 
 /**
  * The bare side of `bench extract`, in a process of its own: the batches that `run` would compute

@@ -6,8 +6,8 @@ import { type BenchReport, reportJson, reportText } from '../bench/report.ts'
 import { benchResume } from '../bench/resume.ts'
 import { benchStartup } from '../bench/startup.ts'
 import { benchUpload } from '../bench/upload.ts'
-import { exitCodes } from '../run-machine.ts'
-import { exitCodeOf, onEndSignals } from '../signals.ts'
+import { exitCodes } from '../run/machine.ts'
+import { exitCodeOf, onEndSignals } from '../run/signals.ts'
 
 /** `bench NAME`: measures again what this project claims. */
 

@@ -8,8 +8,10 @@ import { captureNames, hiddenStatesGraph } from '../../src/models/hidden-states.
 import { prepareModel } from '../../src/session/prepare.ts'
 import { openSession } from '../../src/session/session.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
-import { type Finding, findingsText, type Look, lookingInto } from '../findings.ts'
-import { requireOwnSpool } from '../own-spool.ts'
+import { type Finding, findingsText, type Look, lookingInto } from '../check/findings.ts'
+import { probeStore } from '../check/probe-store.ts'
+import { exitCodes } from '../run/machine.ts'
+import { requireOwnSpool } from '../run/own-spool.ts'
 import {
   bytesPerToken,
   type ChosenTarget,
@@ -20,9 +22,7 @@ import {
   requireRoom,
   targetOf,
   threadsFor,
-} from '../preflight.ts'
-import { probeStore } from '../probe-store.ts'
-import { exitCodes } from '../run-machine.ts'
+} from '../run/preflight.ts'
 
 /**
  * `check CONFIG`: everything a run needs, looked at before it starts; all that is wrong is told.

@@ -2,7 +2,7 @@ import { count } from '../../actors/console/text.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { entryKey, type ManifestEntry } from '../../src/manifest/entry.ts'
 import { crcText } from '../../src/manifest/key.ts'
-import type { BatchFacts } from '../local-sample.ts'
+import type { BatchFacts } from '../keeping/local-sample.ts'
 import type { Explained } from './explain.ts'
 
 /** What people read of a sample's fate. */

@@ -9,6 +9,7 @@ import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { solePermits, soleStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
+import { Tally } from '../display/tally.ts'
 import {
   type StillHeld,
   type StoreOptions,
@@ -17,7 +18,6 @@ import {
   whenHeld,
   whileHeld,
 } from '../held-store.ts'
-import { Tally } from '../tally.ts'
 import { firstLines } from './first-lines.ts'
 
 /** `gc STORE_URL`: removes what lies in a store and is of no use to its run. */

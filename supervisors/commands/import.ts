@@ -3,10 +3,10 @@ import { join, relative, resolve } from 'node:path'
 import { loadConfig } from '../../src/config/load.ts'
 import { Failure } from '../../src/failure.ts'
 import { findFiles } from '../../src/sample/find.ts'
+import { importText } from '../display/import-report.ts'
+import { leftAloneFile } from '../display/left-alone-list.ts'
 import { importing } from '../import.ts'
-import { importText } from '../import-report.ts'
-import { leftAloneFile } from '../left-alone-list.ts'
-import { supervised } from '../supervised.ts'
+import { supervised } from '../run/supervised.ts'
 
 /** `import DIR CONFIG`: takes what was extracted before, where a row proves it. */
 export async function importFiles(

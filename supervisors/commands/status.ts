@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { askSupervisor } from '../workplace.ts'
+import { askSupervisor } from '../run/workplace.ts'
 
 /** `status`: what a running supervisor says of itself. */
 export async function status(options: {

@@ -1,6 +1,6 @@
 import type { RunStatus } from '../../../protocol/console.ts'
 import { isFailure } from '../../../src/failure.ts'
-import { askSupervisor } from '../../../supervisors/workplace.ts'
+import { askSupervisor } from '../../../supervisors/run/workplace.ts'
 import type { Job } from './job.ts'
 import type { Running } from './process.ts'
 

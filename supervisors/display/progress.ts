@@ -1,0 +1,78 @@
+import { count, eta, perSecond } from '../../actors/console/text.ts'
+import type { RunStatus } from '../../protocol/console.ts'
+import type { SourceStatus } from '../../protocol/source.ts'
+import { formatBytes } from '../../src/config/sizes.ts'
+import { filesLeft } from '../run/judge.ts'
+
+/** How far a run is, for people; pure. */
+
+const barColumns = 24
+
+export function progressLines(status: RunStatus, columns: number): string[] {
+  const { source, ledger, speed } = status
+  if (!source || !ledger) return [cut(`${status.state}…`, columns)]
+  const { spooled, uploaded } = speed
+  const paused = status.state === 'paused' ? '  paused' : ''
+  const full = ledger.spool.full ? '  waits: the spool is full' : ''
+  const { inForce, max } = ledger.permits
+  const busy = inForce < max ? `  the store is busy: ${inForce} of ${max} requests` : ''
+  const made = [
+    `${perSecond(spooled.samplesPerSecond)} samples/s`,
+    `${perSecond(spooled.tokensPerSecond)} tokens/s`,
+    `ETA ${eta(speed.etaSeconds)}${paused}${full}`,
+  ]
+  const upload = [
+    `${perSecond(uploaded.samplesPerSecond)} samples/s`,
+    `${formatBytes(uploaded.bytesPerSecond)}/s`,
+    `${count(ledger.spool.files)} in the spool${busy}`,
+  ]
+  const lines = [
+    ...sourceLines(source, made.join(', ')),
+    `upload   ${bar(ledger.stored.samples, ledger.spooled.samples)} ${upload.join(', ')}`,
+  ]
+  return lines.map((line) => cut(line, columns))
+}
+
+/** What was looked at, and what was made of it. */
+function sourceLines(source: SourceStatus, made: string): [string, string] {
+  const { examined, found } = source
+  const there = `${count(found)} of ${count(examined)} ${source.of} were there`
+  if (source.of === 'rows') {
+    return [
+      `replay   ${bar(examined, source.rows)} ${there}`,
+      `extract  ${bar(source.rowsDone, source.rows)} ${made}`,
+    ]
+  }
+  return [
+    `examine  ${bar(examined, source.files)} ${there}, ${count(filesLeft(source))} left alone`,
+    `import   ${bar(examined - source.inHand, source.files)} ${made}`,
+  ]
+}
+
+function bar(done: number, all: number): string {
+  const share = all === 0 ? 1 : Math.min(1, done / all)
+  const filled = Math.floor(share * barColumns)
+  const percent = `${Math.floor(share * 100)}%`.padStart(5)
+  return `${'█'.repeat(filled)}${'░'.repeat(barColumns - filled)}${percent}`
+}
+
+const cut = (line: string, columns: number): string =>
+  line.length <= columns ? line : `${line.slice(0, Math.max(0, columns - 1))}…`
+
+/** The same for a line of the log. */
+export function progressFacts({ state, source, ledger, speed }: RunStatus) {
+  return {
+    state,
+    ...(source && sourceFacts(source)),
+    committed: ledger?.committed,
+    spooled: ledger?.spool.files,
+    samplesPerSecond: Math.round(speed.spooled.samplesPerSecond),
+    tokensPerSecond: Math.round(speed.spooled.tokensPerSecond),
+    etaSeconds: speed.etaSeconds && Math.round(speed.etaSeconds),
+  }
+}
+
+function sourceFacts(source: SourceStatus) {
+  if (source.of === 'rows') return { rows: source.rows, rowsDone: source.rowsDone }
+  return { files: source.files, filesDone: source.examined - source.inHand }
+}

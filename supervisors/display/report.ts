@@ -1,0 +1,101 @@
+import { count, skippedText } from '../../actors/console/text.ts'
+import type { RunStatus } from '../../protocol/console.ts'
+import type { ReaderStatus } from '../../protocol/source.ts'
+import { explain, type Failure } from '../../src/failure.ts'
+import { exitCodes } from '../run/machine.ts'
+
+export interface RunResult {
+  readonly code: number
+  /** Why it gave up, where it did. */
+  readonly failure: Failure | null
+  readonly status: RunStatus
+}
+
+/** Tells on stdout how a run has ended. */
+export function printResult(result: RunResult, as: { readonly json: boolean }): void {
+  process.stdout.write(`${resultText(result, as)}\n`)
+}
+
+/** What a run says when it has ended. */
+export const resultText = (result: RunResult, { json }: { readonly json: boolean }): string =>
+  json ? JSON.stringify(asJson(result)) : asText(result)
+
+/** How it ended, and where: the same of whatever has run. */
+export const ending = ({ code, failure, status }: RunResult) => ({
+  code,
+  state: status.state,
+  reason: failure && explain(failure),
+  remedy: failure?.remedy ?? null,
+  run: status.run,
+  store: status.store,
+})
+
+function asJson(result: RunResult) {
+  const { source, ledger } = result.status
+  return {
+    ...ending(result),
+    rows: source?.of === 'rows' ? rowsJson(source) : null,
+    extracted: ledger?.spooled ?? null,
+    stored: ledger?.stored ?? null,
+    failed: ledger?.failed ?? [],
+    spool: ledger?.spool ?? null,
+  }
+}
+
+const rowsJson = ({ rows, examined, skipped, repeated, outcome }: ReaderStatus) => ({
+  rows,
+  examined,
+  skipped,
+  repeated,
+  ...outcome,
+})
+
+function asText(result: RunResult): string {
+  const { source, ledger } = result.status
+  const lines = headlines(result, ofRun)
+  if (source?.of === 'rows' && source.outcome) {
+    const { committed, quarantined, failed } = source.outcome
+    const ends = [
+      `${count(committed)} samples committed`,
+      `${count(quarantined)} quarantined`,
+      `${count(failed)} failed`,
+      `${count(source.repeated)} rows repeat another`,
+      skippedText(source.skipped),
+    ]
+    lines.push(`Of ${count(source.rows)} rows: ${ends.join(', ')}.`)
+  }
+  if (ledger) {
+    const { samples, tokens } = ledger.spooled
+    lines.push(`Since this start: ${count(samples)} samples of ${count(tokens)} tokens extracted.`)
+    for (const { hash, reason } of ledger.failed) lines.push(`failed ${hash}: ${reason}`)
+  }
+  return lines.join('\n')
+}
+
+/** What differs between a run and an import. */
+export interface Wording {
+  /** What is in the store when all is done. */
+  readonly whole: string
+  /** What goes on after a stop. */
+  readonly again: string
+}
+
+const ofRun: Wording = { whole: 'every sample', again: '`run` with the same configuration' }
+
+/** How it ended, in words, and why where it gave up. */
+export function headlines(
+  { code, failure, status: { store } }: RunResult,
+  wording: Wording,
+): string[] {
+  const why = failure ? [`Why: ${explain(failure)}. ${failure.remedy ?? ''}`] : []
+  return [headline(code, store, wording), ...why]
+}
+
+function headline(code: number, store: string, { whole, again }: Wording): string {
+  if (code === exitCodes.done) return `Done: ${whole} is in ${store}`
+  if (code === exitCodes.incomplete) return `Finished, but not whole: ${store}`
+  if (code === exitCodes.refused) return 'Cannot go on; what is stored stays as it is.'
+  if (code === exitCodes.held) return 'Stopped: another supervisor has taken the run over.'
+  if (code === exitCodes.stopped || code > 128) return `Stopped; ${again} goes on.`
+  return 'Gave up; what was stored is committed, what is spooled stays in the spool.'
+}

@@ -1,0 +1,116 @@
+import { sleep, systemClock } from '../../src/clock.ts'
+import { configForStore } from '../../src/config/load.ts'
+import { formatBytes } from '../../src/config/sizes.ts'
+import { datasetFingerprint } from '../../src/dataset/fingerprint.ts'
+import type { Log } from '../../src/log.ts'
+import type { ManifestLock } from '../../src/manifest/lock.ts'
+import { publishDataset } from '../../src/run/dataset-copy.ts'
+import { claimStore, configKey, type StoredRun } from '../../src/run/stored-run.ts'
+import { conditionalPuts } from '../../src/store/conditional.ts'
+import { probeConfirmation, rungText } from '../../src/store/confirm.ts'
+import { abortUploads } from '../../src/store/open-upload.ts'
+import { putBytes } from '../../src/store/put-confirmed.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
+import { takeLock } from '../held-store.ts'
+import type { Prepared } from './preflight.ts'
+
+/** What is settled with the store before the first actor starts, in this order. */
+
+/** Under them the run, which holds the lock, is the only one that uploads in parts. */
+const uploadedPrefixes = ['dataset/', 'hidden-states/', 'checkpoints/']
+/** An upload that is older than this is no rival's that the lock could not keep away. */
+const rivalMs = 24 * 3_600_000
+/** A store that does not answer is not waited for: the next start aborts what is left. */
+const abortMs = 5_000
+
+export interface OpenedRun {
+  readonly stored: StoredRun
+  readonly lock: ManifestLock
+  /** False where the store honours no conditions: another may hold the lock too, unseen. */
+  readonly alone: boolean
+}
+
+/**
+ * Whose store it is, and who holds it. The lock is to be renewed from here on.
+ *
+ * @throws  Failure `invalid`: the store is another run's, or cannot be used; `superseded`: another
+ *          supervisor holds the run
+ */
+export async function openRun(
+  store: ObjectStore,
+  prepared: Prepared,
+  log: Log,
+): Promise<OpenedRun> {
+  const { config, identity, plan } = prepared
+  const { honoured } = await conditionalPuts(store)
+  const rung = await probeConfirmation(store)
+  log.info({ rung }, `objects are confirmed ${rungText[rung]}`)
+  const stored = await claimStore(store, { identity, plan, targetPath: config.target.path })
+  for (const change of stored.changes) {
+    log.warn({ change }, 'the plan differs from the one the run began with: bits may differ too')
+  }
+  const lock = await takeLock(store, { conditional: honoured, log })
+  return { stored, lock, alone: honoured }
+}
+
+export interface Publishing {
+  readonly done: Promise<void>
+  /** Ends it, with no upload left open where the store is there to be told. */
+  abort(): Promise<void>
+}
+
+interface PublishOptions {
+  readonly log: Log
+  /** Whether the lock keeps every other supervisor away. */
+  readonly alone: boolean
+}
+
+/**
+ * What a new machine needs, where the store lacks it: the configuration and the dataset. Then what
+ * earlier starts left half uploaded is aborted.
+ */
+export function publishRun(
+  store: ObjectStore,
+  prepared: Prepared,
+  options: PublishOptions,
+): Publishing {
+  const stopping = new AbortController()
+  const done = publish(store, prepared, { ...options, signal: stopping.signal })
+  return {
+    done,
+    abort: async () => {
+      stopping.abort()
+      await Promise.race([done.catch(() => undefined), sleep(abortMs)])
+    },
+  }
+}
+
+async function publish(
+  store: ObjectStore,
+  { config, dataset }: Prepared,
+  { log, signal, alone }: PublishOptions & { readonly signal: AbortSignal },
+): Promise<void> {
+  const text = Buffer.from(configForStore(config))
+  if (!(await store.get(configKey))?.equals(text)) await putBytes(store, configKey, text)
+  const fingerprint = datasetFingerprint(
+    dataset,
+    dataset.lengths(),
+    config.dataset.columns.inputIds,
+  ).toString('hex')
+  const copy = { fingerprint, entry: dataset.entry, files: dataset.files() }
+  const sent = await publishDataset(store, copy, {
+    signal,
+    progress: ({ path, bytes, confirmedBy }) =>
+      log.info(
+        { file: path, size: formatBytes(bytes), rung: confirmedBy },
+        'a file of the dataset is in the store',
+      ),
+  })
+  if (sent) log.info({ rows: dataset.rows }, 'the dataset is in the store')
+  const before = alone ? undefined : systemClock.now() - rivalMs
+  for (const prefix of uploadedPrefixes) {
+    for (const key of await abortUploads(store, prefix, before)) {
+      log.warn({ key }, 'aborted an upload in parts that an earlier start left open')
+    }
+  }
+}

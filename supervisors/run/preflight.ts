@@ -1,0 +1,181 @@
+import { accessSync, constants } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { skippedText } from '../../actors/console/text.ts'
+import type { Config } from '../../src/config/schema.ts'
+import { formatBytes } from '../../src/config/sizes.ts'
+import type { Dataset } from '../../src/dataset/rows.ts'
+import { openDataset } from '../../src/dataset/shards.ts'
+import { Failure } from '../../src/failure.ts'
+import { hiddenStatesGraph } from '../../src/models/hidden-states.ts'
+import { openTarget, type Target } from '../../src/models/target.ts'
+import { targetLayerIds } from '../../src/models/target-layers.ts'
+import { makeFolderNow } from '../../src/new-folder.ts'
+import { outputBytesPerToken, type RunIdentity, type RunPlan } from '../../src/run/identity.ts'
+import { requireDevice } from '../../src/session/device.ts'
+import { freeBytes } from '../../src/spool/spool.ts'
+import type { StorePlace } from '../../src/store/patient.ts'
+import { requireOwnSpool } from './own-spool.ts'
+
+/** All that must be in order before anything starts, and what the run is, as the parts need it. */
+
+/** Layers that a drafter looks at (DFlash). */
+const capturedLayers = 5
+/** A batch's hidden states lie in memory once: this bounds them, whatever the token budget says. */
+const outputBytesMax = 2 * 2 ** 30
+const seed = 0
+
+export interface Prepared {
+  readonly config: Config
+  readonly place: StorePlace
+  readonly target: Target
+  /** Of the target's files, as they were when they were identified. */
+  readonly targetStamp: string
+  readonly dataset: Dataset
+  readonly identity: RunIdentity
+  readonly plan: RunPlan
+  readonly outputBytesPerToken: number
+  readonly threadsPerDevice: number
+  /** What is quarantined and to be tried again: hash → the attempt that ended so. */
+  readonly retry: ReadonlyMap<string, number>
+}
+
+/**
+ * Opens target and dataset, builds the model, looks at the disk. Asks nothing of the store.
+ *
+ * @throws  Failure `invalid` or `corrupt`: the first thing that is not in order
+ */
+export async function prepare(
+  config: Config,
+  { computes = true }: { readonly computes?: boolean } = {},
+): Promise<Prepared> {
+  requireFolder(config.work)
+  const { target, layers } = await targetOf(config)
+  const dataset = datasetOf(config)
+  const { devices } = config.extract
+  const perToken = bytesPerToken(config, { target, layers })
+  await requireRoom(config, perToken)
+  for (const device of computes ? new Set(devices) : []) await requireDevice(device, config.work)
+  const identity = await identityOf(config, { target, layers })
+  await requireOwnSpool(config.work, identity)
+  return {
+    config,
+    place: { url: config.store, s3: config.s3 },
+    target,
+    targetStamp: await target.stamp(),
+    dataset,
+    identity,
+    plan: planOf(config),
+    outputBytesPerToken: perToken,
+    threadsPerDevice: threadsFor(devices),
+    retry: new Map(),
+  }
+}
+
+export interface ChosenTarget {
+  readonly target: Target
+  readonly layers: readonly number[]
+}
+
+/** The target, and which of its layers are captured; its graph can be built. */
+export async function targetOf(config: Config): Promise<ChosenTarget> {
+  const target = await openTarget(config.target.path)
+  const { captureFinal, layers: wanted } = config.target
+  const count = capturedLayers
+  const layers = wanted === 'auto' ? targetLayerIds({ layers: target.layers, count }) : [...wanted]
+  hiddenStatesGraph(target, { layers, captureFinal, dtype: config.extract.dtype })
+  return { target, layers }
+}
+
+/** What is computed together, as the configuration says now. */
+export function planOf({ extract: { limit, maxTokens, tokenBudget } }: Config): RunPlan {
+  return { tokenBudget, maxTokens, outputBytesMax, limit, seed }
+}
+
+/** What makes this run the run it is. */
+export async function identityOf(
+  config: Config,
+  { target, layers }: ChosenTarget,
+): Promise<RunIdentity> {
+  return {
+    target: await target.fingerprint(),
+    architecture: target.family,
+    layers: [...layers],
+    hiddenSize: target.hiddenSize,
+    dtype: config.extract.dtype,
+    captureFinal: config.target.captureFinal,
+    quantization: 'none',
+    truncation: 'none',
+  }
+}
+
+/** The dataset, which has rows. */
+export function datasetOf({ dataset: { path, split, columns } }: Config): Dataset {
+  const dataset = openDataset(path, { split: split ?? null, columns })
+  if (dataset.rows > 0) return dataset
+  throw new Failure('invalid', `the dataset has no rows. path=${path}`, {
+    remedy: 'Name a dataset, or a split, that has some.',
+  })
+}
+
+/**
+ * A dataset of which nothing can be used is a mistake of names or limits: it is no run well done.
+ */
+export const noUsableRow = (rows: number, skipped: Readonly<Record<string, number>>): Failure =>
+  new Failure('invalid', `no row is usable. rows=${rows}, ${skippedText(skipped)}`, {
+    remedy: 'See extract.maxTokens, dataset.columns, and that ids and target belong together.',
+  })
+
+/** What one padded token becomes. */
+export function bytesPerToken(config: Config, { target, layers }: ChosenTarget): number {
+  const { captureFinal } = config.target
+  const { hiddenSize } = target
+  return outputBytesPerToken({
+    captureFinal,
+    dtype: config.extract.dtype,
+    hiddenSize,
+    layers: [...layers],
+  })
+}
+
+/** The cores are shared by the devices that compute on them. */
+export function threadsFor(devices: readonly string[]): number {
+  const onCpu = devices.filter((device) => device === 'cpu').length
+  return Math.max(1, Math.floor(availableParallelism() / Math.max(1, onCpu)))
+}
+
+/** @throws Failure `invalid`: it cannot be made, or not be written */
+export function requireFolder(work: string): void {
+  try {
+    makeFolderNow(work)
+    accessSync(work, constants.W_OK)
+  } catch (cause) {
+    throw new Failure('invalid', `the work folder cannot be used. path=${work}, stored=0`, {
+      cause,
+      remedy: 'Set work to a folder that can be made and written; see that no file has its name.',
+    })
+  }
+}
+
+/** @throws Failure `invalid`: spool or disk cannot hold even one batch */
+export async function requireRoom(config: Config, bytesPerToken: number): Promise<void> {
+  const { keepFree, maxBytes } = config.spool
+  const { tokenBudget, maxTokens } = config.extract
+  const batchBytes = Math.max(
+    Math.min(tokenBudget * bytesPerToken, outputBytesMax),
+    maxTokens * bytesPerToken,
+  )
+  if (batchBytes > maxBytes) {
+    const facts = `spool.maxBytes=${formatBytes(maxBytes)}, batch=${formatBytes(batchBytes)}`
+    throw new Failure('invalid', `the spool cannot hold one batch. ${facts}`, {
+      remedy: 'Raise spool.maxBytes, or lower extract.tokenBudget and extract.maxTokens.',
+    })
+  }
+  const free = await freeBytes(config.work)
+  if (free - batchBytes < keepFree) {
+    const found = `free=${formatBytes(free)}, spool.keepFree=${formatBytes(keepFree)}`
+    const facts = `${found}, batch=${formatBytes(batchBytes)}`
+    throw new Failure('invalid', `the disk of the work folder is too full. ${facts}`, {
+      remedy: 'Free some space, put work on another disk, or lower spool.keepFree.',
+    })
+  }
+}

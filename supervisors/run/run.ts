@@ -1,0 +1,274 @@
+import { createActor, waitFor } from 'xstate'
+import { actorIds } from '../../actors/console/command.ts'
+import type { RootControl, RunStatus } from '../../protocol/console.ts'
+import { ledgerContract } from '../../protocol/ledger.ts'
+import { sourceContract } from '../../protocol/source.ts'
+import { systemClock } from '../../src/clock.ts'
+import type { Config } from '../../src/config/schema.ts'
+import { Failure, isFailure } from '../../src/failure.ts'
+import { type Log, openLog } from '../../src/log.ts'
+import { patientStore } from '../../src/store/patient.ts'
+import { progressFacts } from '../display/progress.ts'
+import type { RunResult } from '../display/report.ts'
+import type { TreeEvent } from '../engine/events.ts'
+import { supervise, type Tree } from '../engine/tree.ts'
+import type { Job } from '../job.ts'
+import { tellLauncher } from '../launcher.ts'
+import { keepLock } from '../lock-beat.ts'
+import { logTarget } from '../log-target.ts'
+import { root } from '../root.ts'
+import { RunClaims } from './claims.ts'
+import { exitCodes, runMachine } from './machine.ts'
+import { openRun, publishRun } from './opening.ts'
+import { type Prepared, prepare } from './preflight.ts'
+import { RequestCap } from './request-cap.ts'
+import type { withRetries } from './retries.ts'
+import { type EndSignal, exitCodeOf } from './signals.ts'
+import { spoolLost } from './spool-lost.ts'
+import { type Asked, Standing } from './standing.ts'
+import { StoreAway } from './store-away.ts'
+
+/** One run of the main job in this process: from its preflight to its exit code. */
+
+const pollMs = 200
+const openingAttempts = 8
+/** For those who watch no terminal. */
+const progressMs = 30_000
+const pausedOrRunning = { active: 'running', paused: 'paused' }
+
+export interface RunOptions {
+  /** Called before the process ends itself by SIGKILL. */
+  readonly lastWords: () => void
+  /** Called once the run is held, for what the store alone can tell. */
+  readonly amend: typeof withRetries
+  readonly job: Job
+}
+
+/** The tree, and those of it that this thread asks: each `client` makes a port that stays. */
+interface Planted extends Asked {
+  readonly tree: Tree
+}
+
+export class RunProcess implements RootControl {
+  readonly #config: Config
+  readonly #options: RunOptions
+  readonly #log: Log
+  readonly #life = createActor(runMachine).start()
+  readonly #storeAway: StoreAway
+  readonly #claims: RunClaims
+  readonly #cap: RequestCap
+  readonly #standing = new Standing()
+  readonly #startedAt = new Date()
+  #runId = ''
+  #planted: Planted | undefined
+  #storageGaveUp = false
+
+  constructor(config: Config, options: RunOptions) {
+    this.#config = config
+    this.#options = options
+    this.#storeAway = new StoreAway(systemClock, config.upload)
+    this.#cap = new RequestCap(config.upload)
+    this.#log = openLog({ ...logTarget(config.work), actor: 'supervisor' })
+    this.#claims = new RunClaims(config.work, this.#log)
+  }
+
+  get log(): Log {
+    return this.#log
+  }
+
+  status(): RunStatus {
+    const { store, work } = this.#config
+    const { value } = this.#life.getSnapshot()
+    const state = typeof value === 'string' ? value : pausedOrRunning[value.running]
+    const { source, ledger, speed } = this.#standing
+    return {
+      run: this.#runId,
+      state,
+      pid: process.pid,
+      store,
+      work,
+      startedAt: this.#startedAt.toISOString(),
+      source,
+      ledger,
+      speed: state === 'paused' ? { ...speed, etaSeconds: null } : speed,
+      actors: this.#planted?.tree.status() ?? null,
+    }
+  }
+
+  async pause(): Promise<void> {
+    this.#life.send({ type: 'pause' })
+    await this.#tellPaused()
+  }
+
+  async continue(): Promise<void> {
+    this.#life.send({ type: 'continue' })
+    await this.#tellPaused()
+  }
+
+  async kill(actor: string): Promise<void> {
+    if (!this.#planted) throw new Failure('invalid', 'no actor has been started yet')
+    await this.#planted.tree.kill(actor)
+  }
+
+  async setMaxParallel(requests: number): Promise<void> {
+    this.#log.info({ maxParallel: requests }, 'told how many requests may be open at once')
+    await this.#cap.set(requests)
+  }
+
+  stop(): void {
+    this.#life.send({ type: 'stop', code: exitCodes.stopped })
+  }
+
+  /** The first signal drains; the second waits for nothing that can be done again. */
+  signalled(signal: EndSignal, urgency: 'drain' | 'hurry'): void {
+    this.#log.warn({ signal, urgency }, 'told to end')
+    this.#life.send({ type: 'stop', code: exitCodeOf(signal) })
+    if (urgency === 'hurry') void this.#planted?.tree.stop({ hurry: true })
+  }
+
+  /** The third signal: at once, whatever is under way, and not to be started again. */
+  async leave(signal: EndSignal): Promise<void> {
+    this.#log.warn({ signal }, 'leaving at once; the next run goes on')
+    await tellLauncher({ exit: exitCodeOf(signal) })
+    this.#die()
+  }
+
+  /** Not by an orderly exit, which ends threads inside native code: the launcher starts anew. */
+  dieOfBug(error: unknown): void {
+    this.#log.fatal({ err: error }, 'the supervisor dies of a bug')
+    this.#die()
+  }
+
+  /** @throws  Failure: what the preflight found; nothing was started then */
+  async run(): Promise<RunResult> {
+    const storm = this.#claims.judgeBefore()
+    if (storm) return { code: exitCodes.gaveUp, failure: storm, status: this.status() }
+    const place = { url: this.#config.store, s3: this.#config.s3 }
+    const store = await patientStore(place, {
+      acquire: this.#cap.acquire,
+      attempts: Math.min(openingAttempts, this.#config.upload.attempts),
+      log: this.#log,
+    })
+    const prepared = await prepare(this.#config, this.#options.job)
+    const opened = await this.#unlessStopped(openRun(store, prepared, this.#log))
+    if (opened === 'stopped') return this.#ended()
+    this.#runId = opened.stored.run.id
+    const lock = keepLock(opened.lock, {
+      log: this.#log,
+      onLost: () => this.#life.send({ type: 'stop', code: exitCodes.held }),
+    })
+    try {
+      const publishing = publishRun(store, prepared, { log: this.#log, alone: opened.alone })
+      if ((await this.#unlessStopped(publishing.done)) === 'stopped') {
+        await publishing.abort()
+        return this.#ended()
+      }
+      const amended = await this.#unlessStopped(this.#options.amend(store, prepared))
+      if (amended === 'stopped') return this.#ended()
+      const planted = this.#plant(amended)
+      this.#cap.handOver(planted.tree, planted.ledger)
+      await this.#live(planted)
+    } finally {
+      this.#cap.takeBack()
+      await lock.release()
+    }
+    return this.#ended()
+  }
+
+  /** What the work gives. A store may be slow, or far: whoever stops the run waits for neither. */
+  async #unlessStopped<T>(work: Promise<T>): Promise<T | 'stopped'> {
+    const stopped = waitFor(this.#life, (state) => state.matches('draining'))
+    return await Promise.race([work, stopped.then(() => 'stopped' as const)])
+  }
+
+  #ended(): RunResult {
+    this.#life.send({ type: 'drained' })
+    const { code, failure } = this.#life.getSnapshot().context
+    if (failure) this.#log.error({ code, err: failure }, 'the run cannot go on')
+    return { code, failure, status: this.status() }
+  }
+
+  #plant(prepared: Prepared): Planted {
+    const tree = supervise(root(prepared, this.#options.job), {
+      clock: systemClock,
+      random: Math.random,
+      log: this.#log,
+      logTo: logTarget(this.#config.work),
+      onEvent: (event) => this.#happened(event),
+      onGaveUp: (failure) => this.#life.send({ type: 'gaveUp', failure }),
+      onWedged: () => void this.#dieWedged(),
+    })
+    this.#planted = {
+      tree,
+      ledger: tree.client('ledger', ledgerContract),
+      source: tree.client(this.#options.job.source, sourceContract),
+    }
+    return this.#planted
+  }
+
+  /** Only SIGKILL ends the process without ending the thread first, which would abort. */
+  async #dieWedged(): Promise<void> {
+    const { context, value } = this.#life.getSnapshot()
+    // What is spooled waits there; nobody is to start again what was told to stop.
+    const isStopping = value === 'draining' && context.code > exitCodes.incomplete
+    if (isStopping) await tellLauncher({ exit: context.code })
+    this.#die()
+  }
+
+  #die(): void {
+    this.#options.lastWords()
+    process.kill(process.pid, 'SIGKILL')
+  }
+
+  async #live(planted: Planted): Promise<void> {
+    const { tree } = planted
+    this.#life.send({ type: 'checked' })
+    if (this.#life.getSnapshot().matches('draining')) return
+    const started = tree.start().catch((error: unknown) => {
+      // The root has told why it gave up; a stop that came first needs no reason.
+      if (!isFailure(error)) throw error
+    })
+    const timer = setInterval(() => void this.#poll(planted), pollMs)
+    const progress = setInterval(() => {
+      this.#log.info(progressFacts(this.status()), 'progress')
+    }, progressMs)
+    await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
+    // A store that is lost takes nothing more: the spool keeps what waits for it.
+    const lost =
+      this.#standing.ledger?.gaveUp != null || this.#storeAway.isAway || this.#storageGaveUp
+    await tree.stop({ hurry: lost })
+    this.#claims.forgive(actorIds(tree.status()))
+    const isDone = this.#life.getSnapshot().context.code === exitCodes.done
+    if (isDone && this.#options.job.computes) this.#claims.settle()
+    await started
+    clearInterval(timer)
+    clearInterval(progress)
+  }
+
+  async #poll(planted: Planted): Promise<void> {
+    for (const event of await this.#standing.ask(planted)) this.#life.send(event)
+  }
+
+  #happened(event: TreeEvent): void {
+    if (event.kind === 'started') void this.#tellStarted(event.child)
+    // It still answers: what it committed last is in the summary.
+    if (event.kind === 'drained' && event.child === 'ledger' && this.#planted) {
+      void this.#poll(this.#planted)
+    }
+    if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
+    const lost = this.#storeAway.note(event) ?? spoolLost(event, this.#config.work)
+    const failure = lost ?? (event.kind === 'died' ? this.#claims.storm() : null)
+    if (failure) this.#life.send({ type: 'gaveUp', failure })
+  }
+
+  /** One that has restarted knows nothing of what was changed since the first start. */
+  async #tellStarted(child: string): Promise<void> {
+    if (child === this.#options.job.source) await this.#tellPaused()
+    else await this.#cap.tell(child)
+  }
+
+  async #tellPaused(): Promise<void> {
+    const paused = this.#life.getSnapshot().matches({ running: 'paused' })
+    await this.#planted?.source.again((ask) => ask.pause(paused)).catch(() => undefined)
+  }
+}

@@ -1,0 +1,66 @@
+import { runLine } from '../../actors/console/command.ts'
+import type { Config } from '../../src/config/schema.ts'
+import { refuseTelemetry } from '../../src/session/telemetry.ts'
+import type { RunResult } from '../display/report.ts'
+import { Terminal } from '../display/terminal.ts'
+import { extracting, type Job } from '../job.ts'
+import { dieWithLauncher } from '../launcher.ts'
+import { keepPreviousLogs, logFile } from '../log-target.ts'
+import { requireFolder } from './preflight.ts'
+import { beginRetries, withRetries } from './retries.ts'
+import { RunProcess } from './run.ts'
+import { onEndSignals } from './signals.ts'
+import { holdWorkplace } from './workplace.ts'
+
+export interface SupervisedOptions {
+  /** What is quarantined is computed again. */
+  readonly retriesQuarantined?: boolean
+  /** Default: extraction. */
+  readonly job?: Job
+}
+
+/**
+ * A run with all that surrounds it in its process: the work folder is held, signals are heard, the
+ * socket answers, a terminal is drawn.
+ *
+ * @throws  Failure: what the preflight found; `superseded`: the folder is another's
+ */
+export async function supervised(
+  config: Config,
+  warnings: readonly string[],
+  { retriesQuarantined = false, job = extracting }: SupervisedOptions = {},
+): Promise<RunResult> {
+  dieWithLauncher()
+  refuseTelemetry()
+  requireFolder(config.work)
+  let run: RunProcess | undefined
+  const workplace = await holdWorkplace(config.work, async (line) => {
+    if (!run) return { text: 'starting' }
+    if (line === 'status') return { status: run.status(), text: await runLine(run, line) }
+    return { text: await runLine(run, line) }
+  })
+  keepPreviousLogs(config.work)
+  if (retriesQuarantined) beginRetries(config.work)
+  let terminal: Terminal | undefined
+  // A terminal is given back as it was found, with the last lines on it, however the process ends.
+  const begun = new RunProcess(config, {
+    lastWords: () => terminal?.close(),
+    job,
+    amend: retriesQuarantined ? withRetries : async (_, prepared) => prepared,
+  })
+  run = begun
+  for (const warning of warnings) begun.log.warn(warning)
+  process.on('uncaughtException', (error) => begun.dieOfBug(error))
+  process.on('unhandledRejection', (error) => begun.dieOfBug(error))
+  onEndSignals((signal, urgency) => {
+    if (urgency === 'leave') void begun.leave(signal)
+    else begun.signalled(signal, urgency)
+  })
+  if (process.stderr.isTTY) terminal = new Terminal(begun, logFile(config.work))
+  try {
+    return await begun.run()
+  } finally {
+    terminal?.close()
+    workplace.release()
+  }
+}
