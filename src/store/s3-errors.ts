@@ -31,6 +31,7 @@ const throttling = (meaning: Meaning): Meaning => ({ ...meaning, throttles: true
 
 const KEYS = 'Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the AWS profile.'
 const RENEW = 'Renew the session’s credentials; they are read again at every attempt.'
+const SIGN_ON = 'Sign on again: the session is read again at every attempt.'
 const RIGHTS = 'Allow these credentials to get, put, list and delete in the bucket.'
 const REGION = 'Set s3.region to the bucket’s region, and s3.endpoint to where that is served.'
 const CHECKSUMS = 'Set s3.checksums: when-required, so that no x-amz-checksum header is sent.'
@@ -80,7 +81,7 @@ const byCode: Readonly<Record<string, Meaning>> = {
   InvalidAccessKeyId: final('the access key is unknown', KEYS),
   SignatureDoesNotMatch: final('the secret key does not match the access key', KEYS),
   CredentialsProviderError: final('there are no credentials', KEYS),
-  TokenProviderError: final('the single sign-on session has ended', 'Sign on again.'),
+  TokenProviderError: final('the single sign-on session has ended', SIGN_ON),
   AccessDenied: final('these credentials may not do this', RIGHTS),
   AllAccessDisabled: final('the bucket is closed', RIGHTS),
   AccountProblem: final('there is a problem with the account', 'Ask the store’s operator.'),
@@ -105,6 +106,7 @@ const byCode: Readonly<Record<string, Meaning>> = {
 /** What is final at the start, and passes once the store has served: the keys were there then. */
 const byCodeOnceServed: Readonly<Record<string, Meaning>> = {
   CredentialsProviderError: passing('the credentials cannot be loaded at present', RENEW),
+  TokenProviderError: passing('the single sign-on session has ended', SIGN_ON),
 }
 
 const byNetwork: Readonly<Record<string, Meaning>> = {

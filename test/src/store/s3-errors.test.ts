@@ -93,9 +93,11 @@ for (const [like, want] of rows) {
 }
 
 test('s3 errors: credentials that were there once may be there again', () => {
-  const missing = sdkError({ name: 'CredentialsProviderError' })
-  assert.equal(meaningOf(missing)?.kind, 'invalid')
-  assert.equal(meaningOf(missing, true)?.kind, 'unavailable')
+  for (const name of ['CredentialsProviderError', 'TokenProviderError']) {
+    const missing = sdkError({ name })
+    assert.equal(meaningOf(missing)?.kind, 'invalid', name)
+    assert.equal(meaningOf(missing, true)?.kind, 'unavailable', name)
+  }
   assert.equal(meaningOf(sdkError({ name: 'AccessDenied', status: 403 }), true)?.kind, 'invalid')
 })
 
