@@ -34,6 +34,8 @@ const kindSchema = z.union([
       'flip',
       /** Answers 200 with what is no XML. */
       'garbage',
+      /** Answers 200 with a web page, whatever is asked. */
+      'portal',
       /** Answers 200 with an error as its body. */
       'error-in-200',
       /** Answers 501 to any x-amz-checksum header or trailer. */

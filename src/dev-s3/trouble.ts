@@ -73,6 +73,8 @@ export async function answerBy(
       return
     case 'garbage':
       return send(response, { status: 200, body: '<html>Please <b>log in' })
+    case 'portal':
+      return send(response, { status: 200, body: '<html><body>Please log in</body></html>' })
     case 'error-in-200':
       return send(response, xml('Error', '<Code>InternalError</Code>'))
     case 'lost-marker':

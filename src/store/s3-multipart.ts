@@ -9,6 +9,7 @@
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
 import { nextOf, type S3Bucket, there } from './s3-bucket.ts'
+import { keyBelow, listing } from './s3-granted.ts'
 import { guardBy, isNamed, S3Multipart, wholeCrc } from './s3-upload.ts'
 import type { MultipartUpload } from './store.ts'
 
@@ -65,11 +66,12 @@ export async function openS3Multiparts(
     const answer = await connection.attempt(attempt, ({ signal }) =>
       connection.client.send(command, { abortSignal: signal }),
     )
-    const page = there(answer, attempt.what)
+    const page = listing(there(answer, attempt.what), attempt.what)
     for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
-      if (Key === undefined || UploadId === undefined) continue
+      const key = keyBelow(Key, { root, prefix })
+      if (key === undefined || UploadId === undefined) continue
       const startedAt = Initiated?.getTime()
-      open.push(new S3Multipart(at, { key: Key.slice(root.length), id: UploadId, startedAt }))
+      open.push(new S3Multipart(at, { key, id: UploadId, startedAt }))
     }
     const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker = '' } = page
     after = nextOf(page, KeyMarker && { KeyMarker, UploadIdMarker }, {

@@ -12,6 +12,7 @@ import { checkKey, checkPrefix } from './keys.ts'
 import { allPages } from './pages.ts'
 import { nextOf, type S3Bucket, there } from './s3-bucket.ts'
 import { type Credentials, S3Connection, type S3Options } from './s3-connection.ts'
+import { bodyLength, keyBelow, listing, requireTag } from './s3-granted.ts'
 import { acknowledged } from './s3-headers.ts'
 import { openS3Multiparts, startS3Multipart } from './s3-multipart.ts'
 import { type Condition, putS3 } from './s3-put.ts'
@@ -81,7 +82,7 @@ export class S3Store implements ObjectStore {
     const answer = await connection.attempt(attempt, async ({ signal, allowFor }) => {
       try {
         const found = await connection.client.send(command, { abortSignal: signal })
-        allowFor(found.ContentLength ?? 0)
+        allowFor(bodyLength(found, attempt.what, range && range.end - range.start))
         const bytes = await found.Body?.transformToByteArray()
         return Buffer.from(bytes?.buffer ?? new ArrayBuffer(), bytes?.byteOffset, bytes?.byteLength)
       } catch (error) {
@@ -104,6 +105,7 @@ export class S3Store implements ObjectStore {
       ({ signal }) => connection.client.send(command, { abortSignal: signal }),
     )
     if (answer.kind !== 'done') return undefined
+    requireTag(answer.value, `${this.url}/${key}`)
     const { ContentLength = 0, LastModified } = answer.value
     const lastModified = LastModified?.getTime() ?? 0
     return { key, size: ContentLength, lastModified, ...acknowledged(answer.value) }
@@ -125,9 +127,9 @@ export class S3Store implements ObjectStore {
     const answer = await connection.attempt(attempt, ({ signal }) =>
       connection.client.send(command, { abortSignal: signal }),
     )
-    const page = there(answer, attempt.what)
+    const page = listing(there(answer, attempt.what), attempt.what)
     const objects = (page.Contents ?? []).flatMap((found) => {
-      const key = found.Key?.slice(root.length)
+      const key = keyBelow(found.Key, { root, prefix: ask.prefix })
       // Consoles make empty objects that end with a slash, to show them as folders.
       if (!key || key.endsWith('/')) return []
       const lastModified = found.LastModified?.getTime() ?? 0

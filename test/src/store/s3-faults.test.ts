@@ -155,6 +155,24 @@ test('s3 faults: an error in a 200, and what is no XML, are tried again', async 
   assert.equal(retries.length, 2)
 })
 
+test('s3 faults: a portal’s page is no object, no listing and no answer to a put', async () => {
+  const { server, store, retries } = await faulty()
+  await store.put('k', text('x'))
+  const asked: readonly (() => Promise<unknown>)[] = [
+    async () => assert.equal(String(await store.get('k')), 'x'),
+    async () => assert.equal((await store.head('k'))?.size, 1),
+    async () => assert.equal((await store.listPage({ prefix: '' })).objects.length, 1),
+    async () => assert.deepEqual(await store.openMultiparts(''), []),
+    async () => assert.ok(await store.put('k', text('y'))),
+  ]
+  for (const [index, ask] of asked.entries()) {
+    server.faults.push({ times: 2, kind: 'portal' })
+    await ask()
+    assert.equal(retries.length, 2 * (index + 1))
+  }
+  assert.match(explain(retries[0]?.failure), /not the store's: it has no ETag. store=.*\/k/)
+})
+
 test('s3 faults: a get that is cut short is tried again, and never short', async () => {
   const { server, store, retries } = await faulty()
   const body = randomBytes(500_000)
