@@ -39,10 +39,10 @@ test('a second supervisor is refused with code 3, and the first goes on unharmed
   assert.match(text.stdout, /^ {4}extractor\/0 +running/m)
   assertReadable(text)
   assert.equal(json.code, 0, json.stderr)
-  const { state, pid, store, reader, actors } = JSON.parse(json.stdout)
+  const { state, pid, store, source, actors } = JSON.parse(json.stdout)
   assert.equal(state, 'paused')
   assert.equal(store, `file://${join(dir, 'job', 'store')}`)
-  assert.equal(reader.rows, 12)
+  assert.deepEqual([source.of, source.rows], ['rows', 12])
   assert.equal(actors.id, 'root')
   // Only its owner may open it.
   assert.equal(statSync(join(work, 'draftsmith.sock')).mode & 0o777, 0o600)
