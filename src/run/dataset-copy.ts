@@ -1,11 +1,13 @@
 /** The dataset's copy in the store: its files as they are, and an index that is written last. */
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import type { DatasetFile } from '../dataset/rows.ts'
 import { eachOf } from '../each-of.ts'
 import { Failure, isFailure } from '../failure.ts'
+import { makeFolder } from '../new-folder.ts'
+import { diskFailure } from '../spool/disk-failure.ts'
 import { confirm, type Rung } from '../store/confirm.ts'
 import { putBytes, sentAgain } from '../store/put-confirmed.ts'
 import { type FileToPut, type PartSizes, putFile } from '../store/put-file.ts'
@@ -186,16 +188,17 @@ async function fetchFile(
   file: DatasetIndex['files'][number],
   path: string,
 ): Promise<void> {
-  const isThere = (await sizeOf(path)) === file.bytes && (await fileCrc32(path)) === file.crc32
-  if (isThere) return
-  await mkdir(dirname(path), { recursive: true })
   const temporary = `${path}.tmp`
   try {
+    const isThere = (await sizeOf(path)) === file.bytes && (await fileCrc32(path)) === file.crc32
+    if (isThere) return
+    await makeFolder(dirname(path))
     // What arrives damaged once may have been the line.
     await sentAgain(() => download(store, file, temporary))
     await rename(temporary, path)
-  } finally {
-    await rm(temporary, { force: true })
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined)
+    throw diskFailure(error, 'a file of the dataset cannot be kept', path)
   }
 }
 
@@ -206,7 +209,7 @@ async function download(
 ): Promise<void> {
   const key = `dataset/${file.path}`
   await using out = await open(path, 'w')
-  let crc = 0
+  let [crc, found] = [0, 0]
   for (let start = 0; start < file.bytes; start += chunkBytes) {
     const end = Math.min(file.bytes, start + chunkBytes)
     const chunk = await store.get(key, { start, end })
@@ -216,10 +219,14 @@ async function download(
       })
     }
     crc = crc32(chunk, crc)
+    found += chunk.length
     await out.writeFile(chunk)
+    // The object ends here, whatever its index says: nothing would come of asking for more.
+    if (found < end) break
   }
-  if (crc === file.crc32) return
-  const values = `key=${key}, want=${file.crc32}, found=${crc}`
+  if (found === file.bytes && crc === file.crc32) return
+  const bytes = found === file.bytes ? '' : `, bytes: want=${file.bytes}, found=${found}`
+  const values = `key=${key}, want=${file.crc32}, found=${crc}${bytes}`
   throw new Failure('corrupt', `a file of the dataset differs from its index. ${values}`, {
     remedy:
       'Remove this object, then run again on a machine that has the dataset: it is uploaded anew.',
