@@ -18,12 +18,14 @@ const storeOptions = [
   ['--region <name>', 'of the bucket; else AWS_REGION'],
 ] as const
 
+const helpRemedy = 'See draftsmith --help, or draftsmith COMMAND --help.'
+
 const program = new Command('draftsmith')
   .description('Turns a large language model into a speculative-decoding drafter.')
   .version(version)
   .exitOverride()
   .showSuggestionAfterError()
-  .showHelpAfterError('See draftsmith --help, or draftsmith COMMAND --help.')
+  .showHelpAfterError(helpRemedy)
 
 let code: number = exitCodes.done
 
@@ -161,8 +163,7 @@ try {
 process.exit(code)
 
 function codeOf(error: unknown): number {
-  if (error instanceof CommanderError)
-    return error.exitCode === 0 ? exitCodes.done : exitCodes.refused
+  if (error instanceof CommanderError) return usageCode(error)
   if (!isFailure(error)) {
     console.error(error)
     return exitCodes.bug
@@ -173,8 +174,24 @@ function codeOf(error: unknown): number {
   const remedy = error.remedy ?? null
   process.stderr.write(`draftsmith: ${reason}\n`)
   if (remedy) process.stderr.write(`  ${remedy}\n`)
-  if (process.argv.includes('--json')) {
-    process.stdout.write(`${JSON.stringify({ code, reason, remedy })}\n`)
-  }
+  tellJson({ code, reason, remedy })
   return code
+}
+
+/** Commander has told what was wrong on stderr; or help, or the version, which were asked for. */
+function usageCode({ exitCode, message }: CommanderError): number {
+  if (exitCode === 0) return exitCodes.done
+  const code = exitCodes.refused
+  const reason = message.replace(/^error: /, '')
+  tellJson({ code, reason, remedy: helpRemedy })
+  return code
+}
+
+function tellJson(refusal: {
+  readonly code: number
+  readonly reason: string
+  readonly remedy: string | null
+}): void {
+  if (!process.argv.includes('--json')) return
+  process.stdout.write(`${JSON.stringify(refusal)}\n`)
 }

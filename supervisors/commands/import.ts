@@ -32,7 +32,7 @@ async function requireFiles(dir: string, spool: string): Promise<void> {
   }
   if (isWithin(dir, spool) || isWithin(spool, dir)) {
     throw new Failure('invalid', `the run's own spool is in what is to import. dir=${dir}`, {
-      remedy: 'Name a folder apart from the work folder: what is spooled is sent by any run.',
+      remedy: 'Name a folder apart from the work folder: what is spooled is sent by its run.',
     })
   }
   if ((await findFiles(dir)).length > 0) return

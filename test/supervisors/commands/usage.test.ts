@@ -42,6 +42,15 @@ test('usage: --version is that of package.json', async (t) => {
   assert.deepEqual(ended, { code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
+test('usage: with --json a mistake is one document on stdout, too', async (t) => {
+  const ended = await draftsmith(['verify', '--json', '--heads', '-1'], { dir: folder(t) })
+  assertRefused(ended, { says: [/--heads.*'-1' is invalid/] })
+  const { code, reason, remedy } = JSON.parse(ended.stdout)
+  assert.equal(code, 2)
+  assert.match(reason, /^option '--heads/)
+  assert.match(remedy, /--help/)
+})
+
 test('usage: what is no command or option is refused, with the nearest that is one', async (t) => {
   const dir = folder(t)
   const help = /draftsmith --help/
