@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, statfs, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, hasCode } from '../failure.ts'
 import { probe } from '../probe.ts'
@@ -56,7 +56,7 @@ export async function openSpool(dir: string): Promise<Spool> {
   await attempt('spool cannot be made', dir, () => mkdir(dir, { recursive: true }))
   const discard = (name: string): Promise<void> => {
     const path = join(dir, name)
-    return attempt('file not removed', path, () => rm(path, { force: true }))
+    return attempt('file not removed', path, () => unlink(path).catch(unlessGone))
   }
   return {
     dir,
@@ -66,6 +66,11 @@ export async function openSpool(dir: string): Promise<Spool> {
     discard,
     list: () => list(dir),
   }
+}
+
+/** In place of `rm` with `force`, which asks for each file's status before it removes it. */
+function unlessGone(error: unknown): void {
+  if (!hasCode(error, 'ENOENT')) throw error
 }
 
 /** Bytes that an unprivileged process may still write to the disk that holds `dir`. */
