@@ -25,8 +25,6 @@ export interface Sent {
   readonly crc32: number
   readonly size: number
   readonly body: Body
-  /** In hex, where the caller has it; else it is computed when the ladder comes to it. */
-  readonly md5?: string
 }
 
 /**
@@ -47,7 +45,7 @@ export async function confirm(
     return 'checksum'
   }
   if (ack.etag !== undefined && /^[0-9a-f]{32}$/i.test(ack.etag)) {
-    const md5 = sent.md5 ?? (await md5Of(sent.body))
+    const md5 = ack.sentMd5 ?? (await md5Of(sent.body))
     if (ack.etag.toLowerCase() === md5.toLowerCase()) return 'etag'
   }
   await readBack(store, key, sent)

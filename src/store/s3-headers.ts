@@ -30,6 +30,12 @@ export function guardOf(
   return { ContentMD5: createHash('md5').update(bytes).digest('base64') }
 }
 
+/** So that who confirms the put by its ETag need not compute it again. */
+export function md5In(guard: ReturnType<typeof guardOf>): { readonly sentMd5?: string } {
+  if (!('ContentMD5' in guard)) return {}
+  return { sentMd5: Buffer.from(guard.ContentMD5, 'base64').toString('hex') }
+}
+
 /** A put's guard and condition as the SDK names them → as headers. */
 export function wireHeaders(
   guard: ReturnType<typeof guardOf>,

@@ -3,8 +3,8 @@ import { PutObjectCommand } from '@aws-sdk/client-s3'
 import { readBody } from './body.ts'
 import type { S3Bucket } from './s3-bucket.ts'
 import type { Answer } from './s3-connection.ts'
-import { guardOf, type Tags, tagsIn, wireHeaders } from './s3-headers.ts'
-import type { Body, PutOptions } from './store.ts'
+import { acknowledged, guardOf, md5In, tagsIn, wireHeaders } from './s3-headers.ts'
+import type { Acknowledgement, Body, PutOptions } from './store.ts'
 
 export type Condition = { readonly IfNoneMatch: '*' } | { readonly IfMatch: string }
 
@@ -20,7 +20,7 @@ interface Put {
 export async function putS3(
   { connection, bucket, root, url, checksums }: S3Bucket,
   { key, body, options, condition }: Put,
-): Promise<Answer<Tags>> {
+): Promise<Answer<Acknowledgement>> {
   const bytes = await readBody(body, options.crc32)
   const guard = guardOf(bytes, { by: checksums ? 'crc32' : 'md5', crc32: options.crc32 })
   const object = { Bucket: bucket, Key: root + key }
@@ -35,8 +35,10 @@ export async function putS3(
   return connection.attempt(attempt, async ({ signal }) => {
     const lean = { bucket, key: object.Key, headers, body: bytes }
     const answer = await connection.wire.put(lean, signal)
-    if (answer) return tagsIn(answer)
-    const command = { ...object, ...condition, ...guard, Body: bytes, ContentLength }
-    return connection.client.send(new PutObjectCommand(command), { abortSignal: signal })
+    if (answer) return { ...acknowledged(tagsIn(answer)), ...md5In(guard) }
+    const input = { ...object, ...condition, ...guard, Body: bytes, ContentLength }
+    const command = new PutObjectCommand(input)
+    const said = await connection.client.send(command, { abortSignal: signal })
+    return { ...acknowledged(said), ...md5In(guard) }
   })
 }

@@ -52,7 +52,7 @@ export class S3Store implements ObjectStore {
   }
 
   async put(key: string, body: Body, options: PutOptions = {}): Promise<Acknowledgement> {
-    return acknowledged(there(await this.#put(key, body, options), `${this.url}/${key}`))
+    return there(await this.#put(key, body, options), `${this.url}/${key}`)
   }
 
   async putIfAbsent(key: string, body: Body, options: PutOptions = {}): Promise<boolean> {

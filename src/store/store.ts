@@ -33,6 +33,8 @@ export interface PutOptions {
 export interface Acknowledgement {
   readonly etag?: string
   readonly crc32?: number
+  /** Not the store's word: in hex, of the body as it was sent, where the put had to compute it. */
+  readonly sentMd5?: string
 }
 
 /** A part that was taken: its number, from 1, and its size in bytes. */
