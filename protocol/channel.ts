@@ -48,8 +48,12 @@ export function transfer<T extends object>(value: T, items: readonly Transferabl
   return value
 }
 
-const givenBy = (value: unknown): Transferable[] =>
-  typeof value === 'object' && value !== null ? [...(givenWith.get(value) ?? [])] : []
+const givenBy = (value: unknown): readonly Transferable[] =>
+  (typeof value === 'object' && value !== null && givenWith.get(value)) || []
+
+/** For comlink to send. Most messages give nothing away, and need no note of it. */
+const giving = <T>(value: T, items: readonly Transferable[]): T =>
+  items.length === 0 ? value : give(value, [...items])
 
 /** What comlink talks through. `unsendable` hears of a message that holds what cannot be cloned. */
 function endpoint(port: MessagePort, unsendable: (error: unknown) => void = () => undefined) {
@@ -88,7 +92,7 @@ export function serve<C extends Contract>(
   const answer = async (request: string, ask: never): Promise<Envelope> => {
     try {
       const value = await table.get(request)?.(ask)
-      return give({ kind: 'answer', value }, givenBy(value))
+      return giving({ kind: 'answer', value }, givenBy(value))
     } catch (error) {
       if (error instanceof Failure) return { kind: 'failure', error: packError(error) }
       dieOf(error)
@@ -114,7 +118,8 @@ export class Connection {
   readonly generation: number
   readonly #clock: Clock
   readonly #port: MessagePort
-  readonly #remote: Remote<Served>
+  /** Held, and not asked of comlink's proxy at each call, which would make one more each time. */
+  readonly #answer: Remote<Served>['answer']
   /** How to reject each call that has no answer yet. */
   readonly #inFlight = new Set<(cause?: unknown) => void>()
   #open = true
@@ -127,7 +132,7 @@ export class Connection {
     this.generation = options.generation
     this.#clock = options.clock
     this.#port = port
-    this.#remote = wrap<Served>(endpoint(port))
+    this.#answer = wrap<Served>(endpoint(port)).answer
     // The listener also keeps this object, and so comlink's proxy, from being collected while a
     // call is in flight: a collected proxy closes its port.
     port.on('close', () => this.#end())
@@ -173,8 +178,7 @@ export class Connection {
   }
 
   #send(request: string, ask: unknown): Promise<Envelope> {
-    const given = givenBy(ask)
-    return this.#remote.answer(request, given.length === 0 ? ask : give(Object(ask), given))
+    return this.#answer(request, giving(ask, givenBy(ask)))
   }
 
   #end(): void {

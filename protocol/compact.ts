@@ -30,18 +30,19 @@ function compactView(view: ArrayBufferView, given: ReadonlySet<unknown>): ArrayB
 /** Copies only where an item changed: most messages hold no view at all. */
 function compactArray(items: readonly unknown[], given: ReadonlySet<unknown>): readonly unknown[] {
   let copy: unknown[] | undefined
-  for (const [i, item] of items.entries()) {
-    const small = compact(item, given)
-    if (small === item) continue
+  for (let i = 0; i < items.length; i++) {
+    const small = compact(items[i], given)
+    if (small === items[i]) continue
     copy ??= [...items]
     copy[i] = small
   }
   return copy ?? items
 }
 
-function compactObject(value: object, given: ReadonlySet<unknown>): object {
-  let copy: Record<string, unknown> | undefined
-  for (const [key, item] of Object.entries(value)) {
+function compactObject(value: Plain, given: ReadonlySet<unknown>): object {
+  let copy: Plain | undefined
+  for (const key of Object.keys(value)) {
+    const item = value[key]
     const small = compact(item, given)
     if (small === item) continue
     copy ??= { ...value }
@@ -50,7 +51,9 @@ function compactObject(value: object, given: ReadonlySet<unknown>): object {
   return copy ?? value
 }
 
-function isPlain(value: object): boolean {
+type Plain = Record<string, unknown>
+
+function isPlain(value: object): value is Plain {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
 }
