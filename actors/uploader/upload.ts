@@ -54,10 +54,11 @@ async function send(
     }
   }
   for (;;) {
-    if (life.matches('putting')) life = afterEvent(life, await attempt(put))
-    else if (life.matches('confirming')) life = afterEvent(life, await attempt(confirmed))
-    else if (life.matches('stored')) return { kind: 'stored', key }
-    else return { kind: ended(life.value), reason }
+    const { value: state } = life
+    if (state === 'putting') life = afterEvent(life, await attempt(put))
+    else if (state === 'confirming') life = afterEvent(life, await attempt(confirmed))
+    else if (state === 'stored') return { kind: 'stored', key }
+    else return { kind: ended(state), reason }
   }
 }
 
