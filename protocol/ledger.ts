@@ -7,7 +7,21 @@ import type { QuarantinedSample, SampleHash, SampleRef } from './sample.ts'
 export interface Lease {
   readonly id: number
   readonly sample: SampleRef
+  /**
+   * The number of a permit that comes with it, where one was free: as good as one that was asked
+   * for. It goes back with the word of what became of a lease, or before.
+   */
+  readonly permit: number | null
 }
+
+/** What became of a lease, and a permit that goes back with that word. */
+export interface LeaseEnd {
+  readonly lease: number
+  readonly permit: number | null
+}
+
+/** Whether an uploader that has sent something asks for more, and waits until there is some. */
+export type More = 'wait' | 'now' | 'none'
 
 export type NextLease =
   | { readonly kind: 'lease'; readonly lease: Lease }
@@ -83,14 +97,17 @@ export const ledgerContract = {
   release: request<PermitEnd, void>(),
   /** From now on so many permits at most, in place of what the ledger was started with. */
   setCap: request<number, void>(),
-  /** Confirmed by the store. Idempotent by lease. */
-  stored: request<{ readonly lease: number; readonly key: string }, void>(),
+  /**
+   * Confirmed by the store. Idempotent by lease. Answers as `next` would: one message a sample in
+   * place of two.
+   */
+  stored: request<LeaseEnd & { readonly key: string; readonly more: More }, NextLease>(),
   /** May pass: the sample goes back to the queue. */
-  unavailable: request<{ readonly lease: number; readonly reason: string }, void>(),
+  unavailable: request<LeaseEnd & { readonly reason: string }, void>(),
   /** Will not pass: the sample stays in the spool, named. */
-  failed: request<{ readonly lease: number; readonly reason: string }, void>(),
+  failed: request<LeaseEnd & { readonly reason: string }, void>(),
   /** The file is not what its name says: it is removed, and must be computed again. */
-  torn: request<{ readonly lease: number; readonly reason: string }, void>(),
+  torn: request<LeaseEnd & { readonly reason: string }, void>(),
 
   /**
    * Settles when all that was spooled is committed or failed; answers what must be computed again.

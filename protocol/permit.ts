@@ -21,22 +21,32 @@ export interface PermitEnd {
  * How actors other than the ledger come by permits: ask until there is one, and give it back. A
  * permit of a ledger that has died since is no one's, and needs no return.
  */
-export function permitsOf(ledger: Peer<typeof ledgerContract>, kind: TransferKind): Acquire {
-  const giveBack = (end: PermitEnd) => void ledger.ask.release(end).catch(() => undefined)
+export function permitsOf(ledger: Ledger, kind: TransferKind): Acquire {
   return async () => {
-    const ticket = nextTicket++
-    for (;;) {
-      try {
-        const granted = await ledger.again((ask) => ask.permit({ ticket, kind }))
-        if (granted) return (outcome) => giveBack({ ticket, outcome })
-      } catch (error) {
-        // Nobody listens any more when the ledger's answer comes: it must not count as open.
-        giveBack({ ticket, outcome: 'lost' })
-        throw error
-      }
+    const ticket = await askForPermit(ledger, kind)
+    return (outcome) => giveBackPermit(ledger, { ticket, outcome })
+  }
+}
+
+/** Waits until there is one. @returns its number */
+export async function askForPermit(ledger: Ledger, kind: TransferKind): Promise<number> {
+  const ticket = nextTicket++
+  for (;;) {
+    try {
+      if (await ledger.again((ask) => ask.permit({ ticket, kind }))) return ticket
+    } catch (error) {
+      // Nobody listens any more when the ledger's answer comes: it must not count as open.
+      giveBackPermit(ledger, { ticket, outcome: 'lost' })
+      throw error
     }
   }
 }
+
+export function giveBackPermit(ledger: Ledger, end: PermitEnd): void {
+  ledger.ask.release(end).catch(() => undefined)
+}
+
+type Ledger = Peer<typeof ledgerContract>
 
 /** One count for all that this thread asks for: an asker is a thread. */
 let nextTicket = 1

@@ -123,7 +123,7 @@ export class Ledger {
   async next(uploader: string, wait: boolean): Promise<NextLease> {
     const lease = await this.#uploads.lease(uploader, wait ? askMs : 0)
     return lease
-      ? { kind: 'lease', lease: { id: lease.id, sample: lease.item } }
+      ? { kind: 'lease', lease: { id: lease.id, sample: lease.item, permit: null } }
       : { kind: 'later' }
   }
 

@@ -28,6 +28,14 @@ export class PermitDesk {
     return isWanted && release !== null
   }
 
+  /** A permit without a question, under a number that the asker never gives; null: none is free. */
+  take(number: number): number | null {
+    const release = this.#permits.take(this.#asker, 'sample')
+    if (release === null) return null
+    this.#tickets.set(number, release)
+    return number
+  }
+
   release({ ticket, outcome }: PermitEnd): void {
     this.#tickets.get(ticket)?.(outcome)
     this.#tickets.delete(ticket)

@@ -4,6 +4,7 @@ import { actor } from '../../protocol/lifecycle.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import { Permits } from '../../src/store/permits.ts'
 import type { LedgerInput } from './index.ts'
+import { leaseDesk } from './lease-desk.ts'
 import { ledgerMachine } from './machine.ts'
 import { openLedger } from './open.ts'
 import { PermitDesk } from './permit-desk.ts'
@@ -52,15 +53,10 @@ self.serve(
       room: ({ bytes }) => ledger.room(asker.id, bytes),
       spooled: (samples) => ledger.spooled(asker.id, samples),
       quarantined: (samples) => ledger.quarantined(samples),
-      next: ({ wait }) => ledger.next(asker.id, wait),
-      wake: () => ledger.wake(asker.id),
+      ...leaseDesk(ledger, desk, asker.id),
       permit: (ask) => desk.ask(ask),
       release: (end) => desk.release(end),
       setCap: (max) => permits.setMax(max),
-      stored: ({ lease, key }) => ledger.stored(lease, key),
-      unavailable: ({ lease, reason }) => ledger.unavailable(lease, reason),
-      failed: ({ lease, reason }) => ledger.failed(lease, reason),
-      torn: ({ lease, reason }) => ledger.torn(lease, reason),
       settled: () => ledger.settled(),
       status: () => ({
         ...ledger.status(),

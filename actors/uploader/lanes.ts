@@ -1,23 +1,35 @@
-import type { Lease, ledgerContract } from '../../protocol/ledger.ts'
+import type { Lease, ledgerContract, More, NextLease } from '../../protocol/ledger.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { SampleRef } from '../../protocol/sample.ts'
+import type { PermitsInHand } from './permits-in-hand.ts'
 import type { Uploaded } from './upload.ts'
 
-/** So many uploads at once; each lane asks for one, sends it, tells, and asks again. */
+export interface LaneTools {
+  readonly upload: (sample: SampleRef) => Promise<Uploaded>
+  readonly permits: Pick<PermitsInHand, 'put' | 'take'>
+}
+
+/** A lease that is over, and a permit to go back with the word of it. */
+interface Sent {
+  readonly lease: number
+  readonly permit: number | null
+  readonly uploaded: Uploaded
+}
+
+/** So many uploads at once; each lane asks for one, sends it, and tells as it asks again. */
 export class Lanes {
   readonly #ledger: Peer<typeof ledgerContract>
-  readonly #upload: (sample: SampleRef) => Promise<Uploaded>
+  readonly #tools: LaneTools
   readonly #drain = new AbortController()
   readonly #lanes = new Set<Promise<void>>()
   #wanted = 0
+  /** Lanes that go on when they have sent what they hold. */
+  #going = 0
   #busy = 0
 
-  constructor(
-    ledger: Peer<typeof ledgerContract>,
-    upload: (sample: SampleRef) => Promise<Uploaded>,
-  ) {
+  constructor(ledger: Peer<typeof ledgerContract>, tools: LaneTools) {
     this.#ledger = ledger
-    this.#upload = upload
+    this.#tools = tools
   }
 
   get count(): number {
@@ -32,8 +44,8 @@ export class Lanes {
   /** So many from now on; those beyond end when they have sent what they hold. */
   resize(count: number): void {
     this.#wanted = count
-    while (this.#lanes.size < count && !this.#drain.signal.aborted) {
-      const lane: Promise<void> = this.#run(() => this.#lanes.delete(lane))
+    for (; this.#going < count && !this.#drain.signal.aborted; this.#going++) {
+      const lane: Promise<void> = this.#run().finally(() => this.#lanes.delete(lane))
       this.#lanes.add(lane)
     }
   }
@@ -45,26 +57,47 @@ export class Lanes {
     await Promise.all(this.#lanes)
   }
 
-  async #run(ends: () => void): Promise<void> {
+  async #run(): Promise<void> {
+    let sent: Sent | undefined
     for (;;) {
-      const draining = this.#drain.signal.aborted
-      const next = await this.#ledger.again((ask) => ask.next({ wait: !draining }))
-      if (next.kind === 'lease') await this.#send(next.lease)
-      else if (draining) return
-      if (this.#lanes.size > this.#wanted) return ends()
+      const more = this.#more()
+      const next = await this.#tell(sent, more)
+      sent = next.kind === 'lease' ? await this.#send(next.lease) : undefined
+      if (!sent && more !== 'wait') return
     }
   }
 
-  async #send({ id: lease, sample }: Lease): Promise<void> {
+  #more(): More {
+    if (this.#going > this.#wanted) {
+      this.#going--
+      return 'none'
+    }
+    return this.#drain.signal.aborted ? 'now' : 'wait'
+  }
+
+  /** To a ledger that has restarted, a lease says nothing: it leases the sample anew. */
+  async #tell(sent: Sent | undefined, more: More): Promise<NextLease> {
+    if (sent?.uploaded.kind === 'stored') {
+      const told = { lease: sent.lease, permit: sent.permit, key: sent.uploaded.key, more }
+      return await this.#ledger.again((ask) => ask.stored(told))
+    }
+    if (sent) {
+      const { lease, permit, uploaded } = sent
+      const told = { lease, permit, reason: uploaded.reason }
+      await this.#ledger.again((ask) => {
+        if (uploaded.kind === 'torn') return ask.torn(told)
+        return uploaded.kind === 'failed' ? ask.failed(told) : ask.unavailable(told)
+      })
+    }
+    if (more === 'none') return { kind: 'later' }
+    return await this.#ledger.again((ask) => ask.next({ wait: more === 'wait' }))
+  }
+
+  async #send({ id: lease, sample, permit }: Lease): Promise<Sent> {
+    this.#tools.permits.put(permit)
     this.#busy++
-    const uploaded = await this.#upload(sample)
+    const uploaded = await this.#tools.upload(sample)
     this.#busy--
-    // To a ledger that has restarted, this lease says nothing: it leases the sample anew.
-    await this.#ledger.again((ask) => {
-      if (uploaded.kind === 'stored') return ask.stored({ lease, key: uploaded.key })
-      const told = { lease, reason: uploaded.reason }
-      if (uploaded.kind === 'torn') return ask.torn(told)
-      return uploaded.kind === 'failed' ? ask.failed(told) : ask.unavailable(told)
-    })
+    return { lease, permit: this.#tools.permits.take(), uploaded }
   }
 }

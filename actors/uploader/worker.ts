@@ -1,24 +1,28 @@
 import { join } from 'node:path'
 import { ledgerContract } from '../../protocol/ledger.ts'
 import { actor } from '../../protocol/lifecycle.ts'
-import { permitsOf } from '../../protocol/permit.ts'
 import { uploaderContract } from '../../protocol/uploader.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import type { UploaderInput } from './index.ts'
 import { Lanes } from './lanes.ts'
+import { PermitsInHand } from './permits-in-hand.ts'
 import { upload } from './upload.ts'
 
 const self = actor<UploaderInput>()
 const { input, log } = self
 const ledger = self.peer('ledger', ledgerContract)
+const permits = new PermitsInHand(ledger)
 const store = await patientStore(input.store, {
-  acquire: permitsOf(ledger, 'sample'),
+  acquire: permits.acquire,
   attempts: input.attempts,
   log,
 })
 const { path } = await openSpool(join(input.work, 'spool'))
-const lanes = new Lanes(ledger, (sample) => upload(sample, { store, path }))
+const lanes = new Lanes(ledger, {
+  upload: (sample) => upload(sample, { store, path }),
+  permits,
+})
 lanes.resize(input.lanes)
 
 self.serve(uploaderContract, () => ({ setLanes: (count) => lanes.resize(count) }))

@@ -92,6 +92,11 @@ export class Permits {
     })
   }
 
+  /** The same at once; null where there is none now. */
+  take(asker: string, kind: TransferKind): Release | null {
+    return this.#mayOpen(kind) ? this.#give(asker, kind) : null
+  }
+
   /** As a store's `limited` wants it: waits as long as it takes. */
   taker(asker: string, kind: TransferKind): Acquire {
     return async () => {
@@ -118,17 +123,26 @@ export class Permits {
     this.#serve()
   }
 
+  /** Whoever waits is served first: where one may open, nobody waits for such a one. */
   #serve(): void {
-    while (this.#open.size < this.#cap.max) {
-      const samplesMay = this.#samples < sampleRequestsMax(this.#cap.inForce)
-      const at = this.#waiters.findIndex((waiter) => waiter.kind === 'manifest' || samplesMay)
+    for (;;) {
+      const at = this.#waiters.findIndex(({ kind }) => this.#mayOpen(kind))
       if (at < 0) return
       const [{ asker, kind, settle }] = this.#waiters.splice(at, 1)
-      const permit = { asker, kind, round: this.#cap.round }
-      this.#open.add(permit)
-      if (kind === 'sample') this.#samples++
-      this.#peak = Math.max(this.#peak, this.#open.size)
-      settle((outcome) => this.#release(permit, outcome))
+      settle(this.#give(asker, kind))
     }
+  }
+
+  #mayOpen(kind: TransferKind): boolean {
+    if (this.#open.size >= this.#cap.max) return false
+    return kind === 'manifest' || this.#samples < sampleRequestsMax(this.#cap.inForce)
+  }
+
+  #give(asker: string, kind: TransferKind): Release {
+    const permit = { asker, kind, round: this.#cap.round }
+    this.#open.add(permit)
+    if (kind === 'sample') this.#samples++
+    this.#peak = Math.max(this.#peak, this.#open.size)
+    return (outcome) => this.#release(permit, outcome)
   }
 }

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
+import { leaseDesk } from '../../../actors/ledger/lease-desk.ts'
+import { PermitDesk } from '../../../actors/ledger/permit-desk.ts'
 import { Lanes } from '../../../actors/uploader/lanes.ts'
+import { PermitsInHand } from '../../../actors/uploader/permits-in-hand.ts'
 import { type Uploaded, upload } from '../../../actors/uploader/upload.ts'
 import type { SampleRef } from '../../../protocol/sample.ts'
 import { SimulatedClock } from '../../../src/clock.ts'
 import { Failure } from '../../../src/failure.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
+import { Permits } from '../../../src/store/permits.ts'
 import { faultyPuts } from '../../support/faulty-store.ts'
 import { hashOf, ledgerRig, replayed } from '../../support/ledger-rig.ts'
 import { ledgerPeer } from '../../support/peers.ts'
@@ -15,18 +19,14 @@ import { ledgerPeer } from '../../support/peers.ts'
  * Lanes on a real ledger, over a port; `send` in place of an upload. No time passes for the ledger:
  * whoever waits for it waits for ever, unless he is answered.
  */
-async function lanesOn(t: TestContext, send: (sample: SampleRef) => Promise<Uploaded>) {
-  const rig = await ledgerRig(t, { clock: new SimulatedClock() })
-  const { ledger } = rig
-  const peer = ledgerPeer(t, {
-    next: ({ wait }) => ledger.next('uploader/0', wait),
-    wake: () => ledger.wake('uploader/0'),
-    stored: ({ lease, key }) => ledger.stored(lease, key),
-    unavailable: ({ lease, reason }) => ledger.unavailable(lease, reason),
-    failed: ({ lease, reason }) => ledger.failed(lease, reason),
-    torn: ({ lease, reason }) => ledger.torn(lease, reason),
-  })
-  return { ...rig, lanes: new Lanes(peer, send) }
+async function lanesOn(t: TestContext, upload: (sample: SampleRef) => Promise<Uploaded>) {
+  const clock = new SimulatedClock()
+  const rig = await ledgerRig(t, { clock })
+  const permits = new Permits(100, { clock })
+  const desk = new PermitDesk(permits, 'uploader/0')
+  const peer = ledgerPeer(t, leaseDesk(rig.ledger, desk, 'uploader/0'))
+  const lanes = new Lanes(peer, { upload, permits: new PermitsInHand(peer) })
+  return { ...rig, lanes, permits }
 }
 
 const later = () => new Promise((resolve) => setTimeout(resolve, 5))
@@ -47,6 +47,7 @@ test('lanes: all that is spooled is sent, so many at once and no more', async (t
   await rig.lanes.drain()
   assert.equal(peak, 4)
   assert.equal(rig.lanes.busy, 0)
+  assert.deepEqual([rig.permits.status.open, rig.permits.status.peak], [0, 4])
   await rig.committer.flush()
   assert.equal((await replayed(rig.store)).stored, 20)
   assert.deepEqual(await readdir(rig.spool.dir), [])
@@ -66,6 +67,7 @@ test('lanes: each end of an upload is told, and what may pass is sent again', as
   const { failed, stored, uploading } = rig.ledger.status()
   assert.deepEqual(failed, [{ hash: hashOf(2), reason: 'denied' }])
   assert.deepEqual([stored.samples, uploading], [1, 0])
+  assert.equal(rig.permits.status.open, 0)
   assert.equal(rig.ledger.known().length, 32, 'the torn one is known no more')
 })
 

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { leaseDesk } from '../../../actors/ledger/lease-desk.ts'
+import { PermitDesk } from '../../../actors/ledger/permit-desk.ts'
+import type { NextLease } from '../../../protocol/ledger.ts'
+import { SimulatedClock } from '../../../src/clock.ts'
+import { sampleKey } from '../../../src/manifest/key.ts'
+import { Permits } from '../../../src/store/permits.ts'
+import { ledgerRig } from '../../support/ledger-rig.ts'
+
+/** An uploader's desk at a ledger that has so many permits, and so many samples to send. */
+async function deskOf(t: TestContext, { max, samples }: { max: number; samples: number }) {
+  const clock = new SimulatedClock()
+  const rig = await ledgerRig(t, { clock })
+  for (let n = 0; n < samples; n++) await rig.spooled(n)
+  const permits = new Permits(max, { clock })
+  const desk = leaseDesk(rig.ledger, new PermitDesk(permits, 'uploader/0'), 'uploader/0')
+  return { ...rig, permits, desk }
+}
+
+const leaseIn = (next: NextLease) => {
+  if (next.kind !== 'lease') throw new Error('nothing was leased')
+  const { id: lease, permit, sample } = next.lease
+  return { lease, permit, key: sampleKey(sample.hash, sample.crc32) }
+}
+
+test('lease desk: a permit goes with a lease while one is free, and comes back with its end', async (t) => {
+  const { desk, permits } = await deskOf(t, { max: 1, samples: 3 })
+  const first = leaseIn(await desk.next({ wait: false }))
+  const second = leaseIn(await desk.next({ wait: false }))
+  assert.deepEqual([first.permit, second.permit], [first.lease, null])
+  assert.equal(permits.status.open, 1)
+  const third = leaseIn(await desk.stored({ ...first, more: 'now' }))
+  assert.deepEqual([third.permit, permits.status.open], [third.lease, 1])
+  await desk.torn({ ...third, reason: 'cut' })
+  assert.equal(permits.status.open, 0)
+})
+
+test('lease desk: who waits for a permit is served before one goes with a lease', async (t) => {
+  const { desk, permits } = await deskOf(t, { max: 1, samples: 2 })
+  const first = leaseIn(await desk.next({ wait: false }))
+  const waiting = permits.acquire('ledger', 'manifest', 1000)
+  const second = leaseIn(await desk.stored({ ...first, more: 'now' }))
+  assert.equal(second.permit, null)
+  const release = await waiting
+  release?.('answered')
+  assert.equal(permits.status.open, 0)
+})
+
+test('lease desk: what was sent is told, and no more is leased than was asked for', async (t) => {
+  const { desk, ledger } = await deskOf(t, { max: 9, samples: 2 })
+  const first = leaseIn(await desk.next({ wait: false }))
+  assert.deepEqual(await desk.stored({ ...first, more: 'none' }), { kind: 'later' })
+  const second = leaseIn(await desk.next({ wait: false }))
+  assert.deepEqual(await desk.stored({ ...second, more: 'now' }), { kind: 'later' })
+  const { stored, uploading } = ledger.status()
+  assert.deepEqual([stored.samples, uploading], [2, 0])
+})

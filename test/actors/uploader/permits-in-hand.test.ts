@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { PermitDesk } from '../../../actors/ledger/permit-desk.ts'
+import { PermitsInHand } from '../../../actors/uploader/permits-in-hand.ts'
+import { SimulatedClock } from '../../../src/clock.ts'
+import { Failure } from '../../../src/failure.ts'
+import { limited, type Outcome } from '../../../src/store/limited.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
+import { Permits } from '../../../src/store/permits.ts'
+import { faultyPuts } from '../../support/faulty-store.ts'
+import { ledgerPeer } from '../../support/peers.ts'
+
+/** A ledger of so many permits, and one who asks it; `asked` and `ended` are what it is told. */
+function handOn(t: TestContext, max: number) {
+  const permits = new Permits(max, { clock: new SimulatedClock() })
+  const desk = new PermitDesk(permits, 'uploader/0')
+  const asked: number[] = []
+  const ended: Outcome[] = []
+  const peer = ledgerPeer(t, {
+    permit: (ask) => {
+      asked.push(ask.ticket)
+      return desk.ask(ask)
+    },
+    release: (end) => {
+      ended.push(end.outcome)
+      desk.release(end)
+    },
+  })
+  return { permits, desk, asked, ended, hand: new PermitsInHand(peer) }
+}
+
+const told = () => new Promise((resolve) => setTimeout(resolve, 20))
+
+test('permits in hand: one that came with a lease serves its requests, and goes back once', async (t) => {
+  const { permits, desk, asked, ended, hand } = handOn(t, 1)
+  hand.put(desk.take(2 ** 32))
+  const store = limited(new MemoryStore(), hand.acquire)
+  await store.put('k', Buffer.from('k'))
+  await store.get('k')
+  assert.equal(hand.take(), 2 ** 32)
+  assert.equal(hand.take(), null)
+  await told()
+  assert.deepEqual([asked, ended, permits.status.open], [[], [], 1])
+})
+
+test('permits in hand: one whose request failed goes back at once, and another is asked for', async (t) => {
+  const { permits, desk, asked, ended, hand } = handOn(t, 1)
+  hand.put(desk.take(2 ** 32))
+  const faulty = faultyPuts(new MemoryStore(), [new Failure('unavailable', 'reset')])
+  const store = limited(faulty.store, hand.acquire)
+  await assert.rejects(store.put('k', Buffer.from('k')))
+  assert.equal(hand.take(), null)
+  await store.put('k', Buffer.from('k'))
+  assert.deepEqual([asked.length, ended, permits.status.open], [1, ['lost'], 1])
+  assert.equal(hand.take(), asked[0])
+})
+
+test('permits in hand: a second end of one request changes nothing', async (t) => {
+  const { hand } = handOn(t, 1)
+  const release = await hand.acquire()
+  release('answered')
+  release('answered')
+  assert.notEqual(hand.take(), null)
+  assert.equal(hand.take(), null)
+})
