@@ -24,7 +24,7 @@ const leaseIn = (next: NextLease) => {
   return { lease, permit, key: sampleKey(sample.hash, sample.crc32) }
 }
 
-test('lease desk: a permit goes with a lease while one is free, and comes back with its end', async (t) => {
+test('lease desk: a permit goes with a lease where one is free, and comes back', async (t) => {
   const { desk, permits } = await deskOf(t, { max: 1, samples: 3 })
   const first = leaseIn(await desk.next({ wait: false }))
   const second = leaseIn(await desk.next({ wait: false }))

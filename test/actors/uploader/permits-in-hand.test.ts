@@ -31,7 +31,7 @@ function handOn(t: TestContext, max: number) {
 
 const told = () => new Promise((resolve) => setTimeout(resolve, 20))
 
-test('permits in hand: one that came with a lease serves its requests, and goes back once', async (t) => {
+test('permits in hand: one that came with a lease serves all its requests', async (t) => {
   const { permits, desk, asked, ended, hand } = handOn(t, 1)
   hand.put(desk.take(2 ** 32))
   const store = limited(new MemoryStore(), hand.acquire)
@@ -43,7 +43,7 @@ test('permits in hand: one that came with a lease serves its requests, and goes 
   assert.deepEqual([asked, ended, permits.status.open], [[], [], 1])
 })
 
-test('permits in hand: one whose request failed goes back at once, and another is asked for', async (t) => {
+test('permits in hand: one whose request failed goes back; another is asked for', async (t) => {
   const { permits, desk, asked, ended, hand } = handOn(t, 1)
   hand.put(desk.take(2 ** 32))
   const faulty = faultyPuts(new MemoryStore(), [new Failure('unavailable', 'reset')])
