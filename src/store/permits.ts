@@ -42,7 +42,7 @@ interface Waiter {
 
 /**
  * How many HTTP requests to the store may be open at once, over all threads. A permit is one
- * attempt; it comes back when told so, or when its asker has ended. A few are kept for the
+ * request at a time; it comes back when told so, or when its asker has ended. A few are kept for the
  * manifest, so that a hundred samples under way never keep it from being written.
  *
  * Fewer samples at once go to a store that says it has too much to do. The manifest's few requests
