@@ -42,8 +42,8 @@ interface Waiter {
 
 /**
  * How many HTTP requests to the store may be open at once, over all threads. A permit is one
- * request at a time; it comes back when told so, or when its asker has ended. A few are kept for the
- * manifest, so that a hundred samples under way never keep it from being written.
+ * request at a time; it comes back when told so, or when its asker has ended. A few are kept for
+ * the manifest, so that a hundred samples under way never keep it from being written.
  *
  * Fewer samples at once go to a store that says it has too much to do. The manifest's few requests
  * neither lower that number nor heed it: a store that throttles one key says nothing of others.
