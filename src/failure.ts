@@ -40,9 +40,13 @@ export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
   typeof error.code === 'string' &&
   codes.includes(error.code)
 
-/** The message with its causes, innermost last, on one line. */
+/**
+ * The message with its causes, innermost last. Causes are others' words, a store's perhaps: they
+ * come on one line, and no control character of theirs reaches a terminal.
+ */
 export function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const cause = error.cause === undefined ? '' : `: ${explain(error.cause)}`
-  return `${error.message}${cause}`
+  const message = error instanceof Error ? error.message : String(error)
+  const cause = error instanceof Error ? error.cause : undefined
+  const beneath = cause === undefined ? '' : `: ${explain(cause).replace(/\s+/g, ' ')}`
+  return message.replace(/[^\P{Cc}\n]/gu, '\ufffd') + beneath
 }
