@@ -178,12 +178,15 @@ export class FileStore implements ObjectStore {
   }
 }
 
-/** Undefined where there is no such file, or a folder bears its name: neither is an object. */
+/**
+ * Undefined where there is no such file, or its name is a folder's, or a link's that leads back to
+ * itself: none is an object.
+ */
 async function unlessAbsent<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'ERR_FS_EISDIR')) return undefined
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ERR_FS_EISDIR')) return undefined
     throw error
   }
 }

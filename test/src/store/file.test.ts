@@ -98,6 +98,17 @@ test('file: a full disk may pass, and says what to do', (t) => {
   )
 })
 
+test('file: a link that leads back to itself is no object, and gives way to one', async () => {
+  const root = tempFolder()
+  const store = new FileStore(root)
+  symlinkSync('k', join(root, 'k'))
+  assert.deepEqual(await keysOf(store.list('')), [])
+  assert.equal(await store.head('k'), undefined)
+  assert.equal(await store.get('k'), undefined)
+  await store.put('k', text('x'))
+  assert.equal(String(await store.get('k')), 'x')
+})
+
 test('file: a mount that has died may be there again', () => {
   const died = Object.assign(new Error('ENOTCONN: not connected'), {
     code: 'ENOTCONN',
