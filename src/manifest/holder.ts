@@ -7,6 +7,9 @@ import { Failure, hasCode } from '../failure.ts'
 
 export const lockKey = 'manifest/lock.json'
 
+/** The last moment that a date can name. */
+const momentMax = 8.64e15
+
 const holderSchema = z.object({
   writer: z.string(),
   host: z.string(),
@@ -18,7 +21,7 @@ const holderSchema = z.object({
   /** Made anew for each start: two holders never share one. */
   nonce: z.string().min(1),
   /** The last beat, in milliseconds since the epoch by the holder's clock. */
-  at: z.number(),
+  at: z.number().min(0).max(momentMax),
 })
 
 /** Who holds a run, as the lock in the store names it. */

@@ -93,6 +93,9 @@ interface Sight {
   readonly lastModified: number
 }
 
+/** How often a lock may be there when it is put and gone when it is looked at. */
+const unseenMax = 20
+
 class Lock implements ManifestLock {
   readonly beatMs: number
   readonly #ttlMs: number
@@ -113,12 +116,16 @@ class Lock implements ManifestLock {
   }
 
   async acquire(): Promise<void> {
-    for (;;) {
+    for (let unseen = 0; unseen < unseenMax; ) {
       const sight = await this.#look()
       const free = sight && !this.#mayBeTaken(sight) ? await this.#watch(sight) : sight
       // Where someone was faster, the next look says who.
       if (await this.#take(free)) return
+      unseen = sight ? 0 : unseen + 1
     }
+    throw new Failure('invalid', `something that is no lock bears its name. key=${lockKey}`, {
+      remedy: `Look what the store holds there, a folder perhaps, and remove it.`,
+    })
   }
 
   async renew(): Promise<void> {

@@ -52,6 +52,22 @@ async function passing<T>(clock: SimulatedClock, promise: Promise<T>): Promise<T
   return watched
 }
 
+test('lock: what cannot be read and keeps its place is told, not asked for ever', async () => {
+  class Taken extends MemoryStore {
+    override async putIfAbsent(): Promise<boolean> {
+      return false
+    }
+  }
+  const { acquire } = rig([], new Taken())
+  await assert.rejects(acquire(start()), { kind: 'invalid', message: /no lock bears its name/ })
+})
+
+test('lock: one whose beat is no moment is no lock', async () => {
+  const { acquire, store } = rig()
+  await store.put(lockKey, Buffer.from(JSON.stringify({ ...start(), at: 1e300 })))
+  await assert.rejects(acquire(start()), { kind: 'corrupt', remedy: /remove manifest\/lock.json/ })
+})
+
 test('lock: free, it is taken; released, it is gone', async () => {
   const { clock, store, acquire, holder } = rig()
   const me = start()
