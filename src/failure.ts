@@ -48,5 +48,8 @@ export function explain(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   const cause = error instanceof Error ? error.cause : undefined
   const beneath = cause === undefined ? '' : `: ${explain(cause).replace(/\s+/g, ' ')}`
-  return message.replace(/[^\P{Cc}\n]/gu, '\ufffd') + beneath
+  return printable(message) + beneath
 }
+
+/** Another's words, with no control character that would move a terminal's cursor. */
+export const printable = (text: string): string => text.replace(/[^\P{Cc}\n]/gu, '\ufffd')

@@ -1,6 +1,7 @@
 import { count } from '../../actors/console/text.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { ImporterStatus } from '../../protocol/source.ts'
+import { printable } from '../../src/failure.ts'
 import { filesLeft } from '../run/judge.ts'
 import { readLeftAlone } from './left-alone-list.ts'
 import { ending, headlines, type RunResult, type Wording } from './report.ts'
@@ -81,9 +82,10 @@ function takenOf({ imported: since, found }: ImporterStatus, ledger: LedgerStatu
 function leftAloneLines(source: ImporterStatus, list: string): string[] {
   const left = filesLeft(source)
   const listed = readLeftAlone(list)
-  const named = listed
-    .slice(0, namedMax)
-    .map(({ file, reason, facts }) => `  ${file}: ${reason} (${facts})`)
+  const named = listed.slice(0, namedMax).map(({ file, reason, facts }) => {
+    // A file's name may hold whatever the system takes: here it is one line, and text.
+    return printable(`  ${file}: ${reason} (${facts})`.replaceAll('\n', ' '))
+  })
   if (listed.length < left) return [...named, `  … not all could be listed in ${list}`]
   return left > namedMax ? [...named, `  … all are named in ${list}`] : named
 }

@@ -51,6 +51,13 @@ test('import report: a list of many is cut, one that lacks some says so', async 
   assert.equal(lacks.at(-1), `  … not all could be listed in ${list}`)
 })
 
+test('import report: a file’s name is one line, and moves no terminal’s cursor', async (t) => {
+  const list = await listOf(t, ['a\n\x1b[2Jb'])
+  const source = importerStatus({ leftAlone: { any: 1 }, outcome: { committed: 0, failed: 0 } })
+  const lines = textOf(exitCodes.incomplete, { source }, list).split('\n')
+  assert.equal(lines.at(-1), '  a \ufffd[2Jb: it is none (x=1)')
+})
+
 test('import report: where all was there, no sample is new', () => {
   const source = importerStatus({
     files: 12,
