@@ -22,6 +22,7 @@ import { segmentKey, snapshotsPrefix } from './names.ts'
 import { type Replayed, replay, uncoveredIn } from './replay.ts'
 import { encodeManifest, isWhole } from './segment.ts'
 import { EntryTable } from './table.ts'
+import { noteWritten } from './written.ts'
 
 /** The manifest, open for one start: read by `replay`, written under this start's name alone. */
 export interface Manifest {
@@ -154,6 +155,7 @@ class SegmentWriter {
     this.next = seq + 1
     this.#state.heads.set(this.#writer, this.next)
     this.#state.table.merge(block)
+    await noteWritten(this.#store, this.#state.heads)
   }
 
   /** A 200 alone proves nothing, and what the segment names is removed from the spool next. */

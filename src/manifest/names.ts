@@ -3,6 +3,8 @@ import type { Clock, Random } from '../clock.ts'
 
 export const segmentsPrefix = 'manifest/segments/'
 export const snapshotsPrefix = 'manifest/snapshots/'
+/** How many segments of each writer were written. */
+export const writtenKey = 'manifest/written.json'
 
 /** One segment: the `seq`th, from 0, that this writer wrote. */
 export interface SegmentName {

@@ -14,6 +14,7 @@ import {
 } from './names.ts'
 import { openObject, readersMax } from './read.ts'
 import type { EntryTable } from './table.ts'
+import { readWritten } from './written.ts'
 
 /** Listings that may contradict what is read, each because another compacted or wrote meanwhile. */
 const triesMax = 5
@@ -25,7 +26,7 @@ export interface Replayed {
   readonly heads: Map<string, number>
   /** Every snapshot that was opened. */
   readonly snapshots: Map<string, KnownSnapshot>
-  /** What the writers of the segments read had seen. */
+  /** What is known to have been written: noted beside it, and seen by the writers of what was read. */
   readonly seen: Map<string, number>
 }
 
@@ -61,6 +62,7 @@ export interface Listing {
  */
 export async function replay(store: ObjectStore, state: Replayed): Promise<Listing> {
   let gap: SegmentName | undefined
+  raise(state.seen, await readWritten(store))
   for (let tries = 0; tries < triesMax; tries++) {
     gap = undefined
     const listing = await list(store)
@@ -180,7 +182,7 @@ const open = (segments: readonly ListedSegment[], { heads }: Replayed): ListedSe
 const missing = (name: SegmentName): Failure =>
   new Failure(
     'corrupt',
-    `manifest segment is missing: later ones are there. key=${segmentKey(name)}`,
+    `manifest segment is missing, and no snapshot holds it. key=${segmentKey(name)}`,
     {
       remedy:
         'Restore this object (from a version or a copy). Or remove everything under manifest/, ' +

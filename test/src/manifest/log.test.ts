@@ -4,7 +4,7 @@ import { SimulatedClock, seededRandom } from '../../../src/clock.ts'
 import { Failure } from '../../../src/failure.ts'
 import type { ManifestEntry } from '../../../src/manifest/entry.ts'
 import { openManifest } from '../../../src/manifest/log.ts'
-import { newWriterId, segmentKey, snapshotKey } from '../../../src/manifest/names.ts'
+import { newWriterId, segmentKey, snapshotKey, writtenKey } from '../../../src/manifest/names.ts'
 import { encodeManifest } from '../../../src/manifest/segment.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { Body, ObjectInfo, PutOptions } from '../../../src/store/store.ts'
@@ -25,7 +25,8 @@ const open = (store: MemoryStore, writer = writerId()) =>
   openManifest(store, { writer, clock, random })
 const replayed = async (store: MemoryStore) => contents(await open(store).replay())
 
-async function keys(store: MemoryStore, prefix = 'manifest/'): Promise<string[]> {
+/** Segments and snapshots. */
+async function keys(store: MemoryStore, prefix = 'manifest/s'): Promise<string[]> {
   const found: string[] = []
   for await (const { key } of store.list(prefix)) found.push(key)
   return found
@@ -133,13 +134,39 @@ test('manifest: a missing segment is refused by name, in the middle and at the e
     remedy: /Restore this object/,
   })
 
-  // Its last segment: only those who have read it since can know that it was there.
+  // Its last one, which no segment that is left has seen.
   assert.ok(kept)
   await store.put(middle, kept)
-  await written(store, 1)
   const last = segmentKey({ writer: first.writer, seq: 2 })
   await store.remove(last)
   await assert.rejects(open(store).replay(), { kind: 'corrupt', message: new RegExp(last) })
+})
+
+test('manifest: where all that was compacted is gone, nobody begins anew in silence', async () => {
+  const store = new MemoryStore()
+  const { writer } = await written(store, 3)
+  const later = new SimulatedClock(Date.now() + 3_600_000)
+  const compacting = openManifest(store, { writer: writerId(), clock: later, random })
+  await compacting.replay()
+  await compacting.compact({ graceMs: 0 })
+  await compacting.compact({ graceMs: 0 })
+  const [snapshot, ...more] = await keys(store)
+  assert.ok(snapshot?.startsWith('manifest/snapshots/') && more.length === 0)
+  await store.remove(snapshot)
+  await assert.rejects(open(store).replay(), {
+    kind: 'corrupt',
+    message: new RegExp(segmentKey({ writer, seq: 0 })),
+    remedy: /Restore this object/,
+  })
+})
+
+test('manifest: what tells how far it was written, damaged, is named; without it all is read', async () => {
+  const store = new MemoryStore()
+  await written(store, 3)
+  await store.put(writtenKey, Buffer.from('{"format":1,"segm'))
+  await assert.rejects(open(store).replay(), { kind: 'corrupt', message: /key=manifest\/written/ })
+  await store.remove(writtenKey)
+  assert.equal((await open(store).replay()).size, 15)
 })
 
 test('manifest: a damaged or misplaced segment is refused by name', async () => {

@@ -25,7 +25,7 @@ const open = (store: MemoryStore) => openManifest(store, { writer: writerId(), c
 
 async function keys(store: MemoryStore): Promise<string[]> {
   const found: string[] = []
-  for await (const { key } of store.list('manifest/')) found.push(key)
+  for await (const { key } of store.list('manifest/s')) found.push(key)
   return found
 }
 
