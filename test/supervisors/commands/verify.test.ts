@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
@@ -109,13 +109,15 @@ test('verify: options that make no sense, and a run that another holds, are refu
     nonce: 'n',
     at: Date.now() + 3_600_000,
   }
-  const lock = join(path, 'manifest', 'lock.json')
-  writeFileSync(lock, JSON.stringify(holder))
-  // It lives: it beats while it is watched.
-  const beating = setInterval(() => {
+  // Whole at any moment, as a store's objects are.
+  const beat = () => {
     holder.at++
-    writeFileSync(lock, JSON.stringify(holder))
-  }, 500)
+    writeFileSync(join(path, 'beat'), JSON.stringify(holder))
+    renameSync(join(path, 'beat'), join(path, 'manifest', 'lock.json'))
+  }
+  beat()
+  // It lives: it beats while it is watched.
+  const beating = setInterval(beat, 500)
   try {
     const [held, heads, parallel] = await Promise.all([
       verify(url, '--repair'),
