@@ -1,73 +1,16 @@
 import { systemClock } from '../src/clock.ts'
-import type { S3Config } from '../src/config/schema.ts'
 import { Failure } from '../src/failure.ts'
 import { type Log, openLog } from '../src/log.ts'
 import { isAlive, thisHolder } from '../src/manifest/holder.ts'
 import { acquireLock, type ManifestLock } from '../src/manifest/lock.ts'
 import { newWriterId } from '../src/manifest/names.ts'
-import type { Run } from '../src/run/identity.ts'
-import { requireRun } from '../src/run/stored-run.ts'
 import { conditionalPuts } from '../src/store/conditional.ts'
 import type { Acquire } from '../src/store/limited.ts'
-import { type StorePlace, soleStore } from '../src/store/patient.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { keepLock } from './lock-beat.ts'
 import { consoleTarget } from './log-target.ts'
 
-/** A store, as the commands use it that look after one: some of them with the run's lock. */
-
-/** How a command is told where a bucket is. */
-export interface StoreOptions {
-  readonly endpoint?: string | undefined
-  readonly region?: string | undefined
-}
-
-/** What was given is taken; of the rest, what the AWS variables say. */
-export function s3Here(options: StoreOptions): Partial<S3Config> {
-  const { AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_DEFAULT_REGION } = process.env
-  return s3Given({
-    endpoint: options.endpoint ?? (AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL || undefined),
-    region: options.region ?? (AWS_REGION || AWS_DEFAULT_REGION || undefined),
-  })
-}
-
-export const s3Given = ({ endpoint, region }: StoreOptions): Partial<S3Config> => ({
-  ...(endpoint !== undefined && { endpoint }),
-  ...(region !== undefined && { region }),
-})
-
-/** How long a store is waited for that was there a moment ago. */
-const awayMs = 5 * 60_000
-/** A store that stumbles is not spoken of; one that stays away is, now and then. */
-const quietTries = 4
-const sayMs = 30_000
-
-/**
- * The store of a run, as a command beside the run uses it. One that cannot be reached is told of
- * within seconds; one that could is waited for.
- *
- * @throws  Failure `unavailable`: it does not answer; `invalid`: it holds no run; `corrupt`
- */
-export async function storeOfRun(
-  place: StorePlace,
-  { actor, acquire }: { readonly actor: string; readonly acquire: Acquire },
-): Promise<{ readonly store: ObjectStore; readonly run: Run }> {
-  const hasty = await soleStore(place, { acquire })
-  const run = await requireRun(hasty).finally(() => hasty.close())
-  const log = openLog({ ...consoleTarget, actor })
-  let saidAt = Number.NEGATIVE_INFINITY
-  const store = await soleStore(place, {
-    acquire,
-    attempts: Number.POSITIVE_INFINITY,
-    deadlineMs: awayMs,
-    onRetry: ({ failure, attempt }) => {
-      if (attempt < quietTries || systemClock.now() - saidAt < sayMs) return
-      saidAt = systemClock.now()
-      log.warn({ err: failure }, 'the store does not answer: waiting for it')
-    },
-  })
-  return { store, run }
-}
+/** The run's lock, as a run takes it, and the commands that look after its store. */
 
 /**
  * Takes the run's lock, waiting for a holder elsewhere to show whether it lives.

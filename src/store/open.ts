@@ -28,7 +28,8 @@ export async function openStore(
   if (parsed.protocol !== 's3:') refuse(url, 'is neither file: nor s3:')
   refuseCredentials(s3.endpoint)
   const env = options.env ?? process.env
-  const region = s3.region ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? defaultRegion(s3)
+  // Some set a variable to nothing where they mean to take it away.
+  const region = s3.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || defaultRegion(s3))
   const settings = { ...s3, ...(region !== undefined && { region }) }
   // Imported here, not above: the SDK takes a third of a second, and folders do without it.
   const { S3Store } = await import('./s3.ts')

@@ -18,7 +18,7 @@ export interface S3Options {
   /** `https://…`; absent: Amazon's own. */
   readonly endpoint?: string
   readonly region?: string
-  /** `https://endpoint/bucket/key`, not `https://bucket.endpoint/key`. */
+  /** `https://endpoint/bucket/key` (default), not `https://bucket.endpoint/key`. */
   readonly pathStyle?: boolean
   /**
    * `when-supported` (default): each put carries a CRC-32. `when-required`: no x-amz-checksum
@@ -91,7 +91,7 @@ export class S3Connection {
       ...credentialSettings(credentials),
       ...(options.endpoint !== undefined && { endpoint: options.endpoint }),
       ...(options.region !== undefined && { region: options.region }),
-      forcePathStyle: options.pathStyle ?? false,
+      forcePathStyle: options.pathStyle ?? true,
       maxAttempts: 1,
       // The store gives each put its checksum itself; the SDK must not add its own.
       requestChecksumCalculation: 'WHEN_REQUIRED',

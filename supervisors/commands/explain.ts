@@ -9,9 +9,9 @@ import { newWriterId } from '../../src/manifest/names.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
 import { solePermits } from '../../src/store/patient.ts'
 import type { ObjectInfo, ObjectStore } from '../../src/store/store.ts'
-import { type StoreOptions, s3Given, s3Here, storeOfRun } from '../held-store.ts'
 import { type KnownRows, rowsOfDataset, rowsOfStore } from '../keeping/known-rows.ts'
 import { type LocalSample, localSample } from '../keeping/local-sample.ts'
+import { type StoreOptions, s3Given, s3Here, storeOfRun } from '../store-of-run.ts'
 import { explainText } from './explain-text.ts'
 
 /** `explain ROW|HASH`: where a sample is, why, and what became of it so far. */

@@ -10,14 +10,8 @@ import { newWriterId } from '../../src/manifest/names.ts'
 import { solePermits, soleStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { Tally } from '../display/tally.ts'
-import {
-  type StillHeld,
-  type StoreOptions,
-  s3Here,
-  storeOfRun,
-  whenHeld,
-  whileHeld,
-} from '../held-store.ts'
+import { type StillHeld, whenHeld, whileHeld } from '../held-store.ts'
+import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 import { firstLines } from './first-lines.ts'
 
 /** `gc STORE_URL`: removes what lies in a store and is of no use to its run. */
@@ -36,9 +30,8 @@ const hoursOf = (ms: number): number => ms / hourMs
 
 export async function gc(url: string, options: GcOptions): Promise<number> {
   requireAge(options.olderThanMs)
-  const place = { url, s3: s3Here(options) }
   const acquire = solePermits(options.parallel)
-  const { store } = await storeOfRun(place, { actor: 'gc', acquire })
+  const { store, place } = await storeOfRun({ url, s3: s3Here(options) }, { actor: 'gc', acquire })
   // A run that lives has objects that no segment names yet: to look is harmless, to remove is not.
   const found = options.dryRun
     ? await look(store, options)

@@ -11,10 +11,10 @@ import { configKey } from '../../src/run/stored-run.ts'
 import { solePermits } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { printResult } from '../display/report.ts'
-import { s3Here, storeOfRun } from '../held-store.ts'
 import { consoleTarget } from '../log-target.ts'
 import { identityOf, requireFolder, targetOf } from '../run/preflight.ts'
 import { supervised } from '../run/supervised.ts'
+import { s3Here, storeOfRun } from '../store-of-run.ts'
 
 export interface ResumeOptions {
   readonly work: string

@@ -16,9 +16,10 @@ import type { Run, RunIdentity } from '../../src/run/identity.ts'
 import { solePermits } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { Tally } from '../display/tally.ts'
-import { type StoreOptions, s3Here, storeOfRun, whileHeld } from '../held-store.ts'
+import { whileHeld } from '../held-store.ts'
 import { markLost } from '../keeping/repair.ts'
 import { headsDefault, parallelDefault, type VerifyDepth } from '../keeping/verify-depth.ts'
+import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 import { verifyText } from './verify-text.ts'
 
 /** `verify STORE_URL`: does the store hold what its manifest says? */

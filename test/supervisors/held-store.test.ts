@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../../src/failure.ts'
 import { lockKey } from '../../src/manifest/holder.ts'
-import { claimStore } from '../../src/run/stored-run.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { solePermits, soleStore } from '../../src/store/patient.ts'
-import { storeOfRun, whenHeld, whileHeld } from '../../supervisors/held-store.ts'
-import { identity } from '../src/audit/samples.ts'
+import { whenHeld, whileHeld } from '../../supervisors/held-store.ts'
 import { embedded, env } from '../src/store/opening.ts'
 
 test('held store: a process that was suspended removes nothing more', async (t) => {
@@ -45,28 +43,4 @@ test('held store: a removal that failed is not tried again once the run is lost'
   assert.equal(tries, 2)
   // The one permit was given back, too.
   assert.ok(await store.head('one'))
-})
-
-test('held store: one that is not there is told of soon; one that was is waited for', async (t) => {
-  Object.assign(process.env, env)
-  const server = await embedded()
-  const place = { url: 's3://bucket/run', s3: { endpoint: server.endpoint, pathStyle: true } }
-  const use = { actor: 'test', acquire: solePermits(4) }
-  const away = { kind: 'error', status: 503, code: 'ServiceUnavailable' } as const
-  server.faults.push({ ...away, times: 100 })
-  await assert.rejects(storeOfRun(place, use), { kind: 'unavailable', message: /attempts=5/ })
-  server.faults.length = 0
-  const sole = await soleStore(place)
-  const plan = { tokenBudget: 512, maxTokens: 512, outputBytesMax: 2 ** 31, limit: null, seed: 0 }
-  await claimStore(sole, { identity, plan, targetPath: '/models/q' })
-  const { run, store } = await storeOfRun(place, use)
-  t.after(() => {
-    sole.close()
-    store.close()
-  })
-  assert.deepEqual(run.identity, identity)
-  // More failures than the five that a first contact is given.
-  server.faults.push({ ...away, times: 8 })
-  assert.equal(await store.get('nothing'), undefined)
-  assert.equal(server.faults.length, 0)
 })
