@@ -26,7 +26,7 @@ export interface Replayed {
   readonly heads: Map<string, number>
   /** Every snapshot that was opened. */
   readonly snapshots: Map<string, KnownSnapshot>
-  /** What is known to have been written: noted beside it, and seen by the writers of what was read. */
+  /** What is known to have been written: noted beside it, or seen by writers of what was read. */
   readonly seen: Map<string, number>
 }
 

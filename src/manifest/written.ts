@@ -28,13 +28,13 @@ export async function readWritten(store: ObjectStore): Promise<Heads> {
     return new Map(Object.entries(schema.parse(JSON.parse(bytes.toString('utf8'))).segments))
   } catch (cause) {
     throw new Failure('corrupt', `manifest file is damaged. key=${writtenKey}`, {
-      remedy: 'Remove this object: it is written anew, and only tells which segments are missing.',
+      remedy: 'Remove this object: it only tells what is missing, and is written anew.',
       cause,
     })
   }
 }
 
-/** One that the store does not take is no harm to what was committed: the next commit notes more. */
+/** A note that the store does not take harms nothing: the next commit notes more. */
 export async function noteWritten(store: ObjectStore, heads: Heads): Promise<void> {
   const note: z.output<typeof schema> = { format: 1, segments: Object.fromEntries(heads) }
   try {

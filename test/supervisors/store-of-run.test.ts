@@ -9,7 +9,7 @@ import { embedded, env } from '../src/store/opening.ts'
 const plan = { tokenBudget: 512, maxTokens: 512, outputBytesMax: 2 ** 31, limit: null, seed: 0 }
 const wanted = { identity, plan, targetPath: '/models/q' }
 
-test('store of a run: one that is not there is told of soon; one that was is waited for', async (t) => {
+test('store of a run: absent, it is told of soon; once there, waited for', async (t) => {
   Object.assign(process.env, env)
   const server = await embedded()
   const place = { url: 's3://bucket/run', s3: { endpoint: server.endpoint, pathStyle: true } }

@@ -1,45 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SimulatedClock, seededRandom } from '../../../src/clock.ts'
 import { Failure } from '../../../src/failure.ts'
-import type { ManifestEntry } from '../../../src/manifest/entry.ts'
-import { openManifest } from '../../../src/manifest/log.ts'
-import { newWriterId, segmentKey, snapshotKey, writtenKey } from '../../../src/manifest/names.ts'
+import { segmentKey, snapshotKey } from '../../../src/manifest/names.ts'
 import { encodeManifest } from '../../../src/manifest/segment.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { Body, ObjectInfo, PutOptions } from '../../../src/store/store.ts'
 import { contents, manyRows, quarantinedEntry, storedEntry } from './entries.ts'
-
-const random = seededRandom(20261105)
-const clock = new SimulatedClock(Date.now())
-const writerId = (): string => {
-  clock.advance(1)
-  return newWriterId(clock, random)
-}
-const some = (count: number): ManifestEntry[] =>
-  Array.from({ length: count }, () => storedEntry(random))
-const byHash = (entries: readonly ManifestEntry[]): ManifestEntry[] =>
-  [...entries].sort((a, b) => (a.hash < b.hash ? -1 : 1))
-
-const open = (store: MemoryStore, writer = writerId()) =>
-  openManifest(store, { writer, clock, random })
-const replayed = async (store: MemoryStore) => contents(await open(store).replay())
-
-/** Segments and snapshots. */
-async function keys(store: MemoryStore, prefix = 'manifest/s'): Promise<string[]> {
-  const found: string[] = []
-  for await (const { key } of store.list(prefix)) found.push(key)
-  return found
-}
-
-/** One writer's segments of five entries each, and all their entries. */
-async function written(store: MemoryStore, segments: number, writer = writerId()) {
-  const manifest = open(store, writer)
-  await manifest.replay()
-  const entries = some(segments * 5)
-  for (let i = 0; i < segments; i++) await manifest.append(entries.slice(i * 5, i * 5 + 5))
-  return { manifest, writer, entries: byHash(entries) }
-}
+import { byHash, clock, keys, open, random, replayed, some, writerId, written } from './writers.ts'
 
 test('manifest: a store without one is an empty table', async () => {
   assert.equal((await open(new MemoryStore()).replay()).size, 0)
@@ -120,66 +87,6 @@ test('manifest: another under the same name is told, not overwritten', async () 
   const writer = writerId()
   await open(store, writer).append(some(1))
   await assert.rejects(open(store, writer).append(some(1)), { kind: 'superseded' })
-})
-
-test('manifest: a missing segment is refused by name, in the middle and at the end', async () => {
-  const store = new MemoryStore()
-  const first = await written(store, 3)
-  const middle = segmentKey({ writer: first.writer, seq: 1 })
-  const kept = await store.get(middle)
-  await store.remove(middle)
-  await assert.rejects(open(store).replay(), {
-    kind: 'corrupt',
-    message: new RegExp(middle),
-    remedy: /Restore this object/,
-  })
-
-  // Its last one, which no segment that is left has seen.
-  assert.ok(kept)
-  await store.put(middle, kept)
-  const last = segmentKey({ writer: first.writer, seq: 2 })
-  await store.remove(last)
-  await assert.rejects(open(store).replay(), { kind: 'corrupt', message: new RegExp(last) })
-})
-
-test('manifest: where all that was compacted is gone, nobody begins anew in silence', async () => {
-  const store = new MemoryStore()
-  const { writer } = await written(store, 3)
-  const later = new SimulatedClock(Date.now() + 3_600_000)
-  const compacting = openManifest(store, { writer: writerId(), clock: later, random })
-  await compacting.replay()
-  await compacting.compact({ graceMs: 0 })
-  await compacting.compact({ graceMs: 0 })
-  const [snapshot, ...more] = await keys(store)
-  assert.ok(snapshot?.startsWith('manifest/snapshots/') && more.length === 0)
-  await store.remove(snapshot)
-  await assert.rejects(open(store).replay(), {
-    kind: 'corrupt',
-    message: new RegExp(segmentKey({ writer, seq: 0 })),
-    remedy: /Restore this object/,
-  })
-})
-
-test('manifest: what tells how far it was written, damaged, is named; without it all is read', async () => {
-  const store = new MemoryStore()
-  await written(store, 3)
-  await store.put(writtenKey, Buffer.from('{"format":1,"segm'))
-  await assert.rejects(open(store).replay(), { kind: 'corrupt', message: /key=manifest\/written/ })
-  await store.remove(writtenKey)
-  assert.equal((await open(store).replay()).size, 15)
-})
-
-test('manifest: a damaged or misplaced segment is refused by name', async () => {
-  const store = new MemoryStore()
-  const { writer } = await written(store, 2)
-  const key = segmentKey({ writer, seq: 0 })
-  const next = segmentKey({ writer, seq: 1 })
-  const bytes = await store.get(key)
-  assert.ok(bytes)
-  await store.put(key, bytes.subarray(0, -30))
-  await assert.rejects(open(store).replay(), { kind: 'corrupt', message: new RegExp(key) })
-  await store.put(key, (await store.get(next)) ?? bytes)
-  await assert.rejects(open(store).replay(), { kind: 'corrupt', message: /another file/ })
 })
 
 test('compaction: one snapshot holds all; segments go only after the grace', async () => {

@@ -32,11 +32,8 @@ test('open: s3://bucket/prefix: keys are relative to the prefix, others unseen',
 test('open: a host by its name, a bucket below it, and a region that is set to nothing', async () => {
   const server = await embedded()
   const endpoint = server.endpoint.replace('127.0.0.1', 'localhost')
-  const store = await openStore(
-    's3://bucket/named',
-    { endpoint },
-    { env: { ...env, AWS_REGION: '' } },
-  )
+  const named = { env: { ...env, AWS_REGION: '' } }
+  const store = await openStore('s3://bucket/named', { endpoint }, named)
   await store.put('k', Buffer.from('x'))
   assert.equal(String(await store.get('k')), 'x')
   store.close()
