@@ -48,6 +48,8 @@ const kindSchema = z.union([
       'short-pages',
       /** Says of a page that more follows, and not where. */
       'lost-marker',
+      /** Answers 200 and goes on and on. */
+      'endless',
       /** Says of every page that more follows, at one and the same place. */
       'stuck-marker',
     ]),

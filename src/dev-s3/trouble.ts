@@ -71,6 +71,14 @@ export async function answerBy(
       }
       response.end()
       return
+    case 'endless': {
+      response.writeHead(200, { 'content-type': 'application/xml' })
+      const more = Buffer.alloc(1 << 20, ' ')
+      while (!response.destroyed) {
+        if (!response.write(more)) await wait(1)
+      }
+      return
+    }
     case 'garbage':
       return send(response, { status: 200, body: '<html>Please <b>log in' })
     case 'portal':

@@ -48,6 +48,8 @@ export function parseRun(bytes: Uint8Array, where: string): Run {
   } catch (cause) {
     throw notARun(where, cause)
   }
+  const format = formatOf(json)
+  if (format !== undefined && format !== 1) throw ofAnotherVersion(where, format)
   const parsed = runSchema.safeParse(json)
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
@@ -55,6 +57,22 @@ export function parseRun(bytes: Uint8Array, where: string): Run {
   }
   return parsed.data
 }
+
+/** Undefined where it is no number. */
+function formatOf(json: unknown): number | undefined {
+  const found = z.object({ format: z.number() }).safeParse(json)
+  return found.success ? found.data.format : undefined
+}
+
+const ofAnotherVersion = (where: string, format: number): Failure =>
+  new Failure(
+    'invalid',
+    `run.json is of another version. want=1, found=${format}, store=${where}`,
+    {
+      remedy:
+        'Use the version of Draftsmith that wrote it, or another prefix; nothing was changed.',
+    },
+  )
 
 function notARun(where: string, cause: unknown): Failure {
   return new Failure('corrupt', `run.json cannot be read. store=${where}`, {

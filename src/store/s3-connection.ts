@@ -9,6 +9,7 @@ import { Agent as HttpsAgent } from 'node:https'
 import { setImmediate as turn } from 'node:timers/promises'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
+import { limitAnswers } from './s3-answer-limit.ts'
 import { meaningOf, s3Failure } from './s3-errors.ts'
 import { S3Wire } from './s3-wire.ts'
 import { settledBy } from './settled-by.ts'
@@ -106,6 +107,7 @@ export class S3Connection {
       },
     })
     signWithoutBody(this.client)
+    limitAnswers(this.client)
     this.wire = new S3Wire(this.client, { http: httpAgent, https: httpsAgent }, this.#timeouts)
   }
 

@@ -89,17 +89,23 @@ test('run: another plan is taken up, and every change of it told', async () => {
   assert.deepEqual(changes, ['tokenBudget: store=16384, now=1024', 'limit: store=null, now=10'])
 })
 
-test('run: a run.json that is cut, or of another format, is corrupt and names its store', () => {
+test('run: a run.json that is cut is corrupt, one of another version is not for us', () => {
   const whole = { format: 1, id: 'r', createdAt: 'now', ...wanted }
   const text = JSON.stringify(whole)
   assert.equal(parseRun(Buffer.from(text), 's3://b').id, 'r')
-  const bad = [text.slice(0, -5), JSON.stringify({ ...whole, format: 2 }), '{}', '']
+  const bad = [text.slice(0, -5), '{}', '']
   for (const json of bad) {
     assert.throws(() => parseRun(Buffer.from(json), 's3://b'), {
       kind: 'corrupt',
       message: /store=s3:\/\/b/,
     })
   }
+  const later = Buffer.from(JSON.stringify({ ...whole, format: 2 }))
+  assert.throws(() => parseRun(later, 's3://b'), {
+    kind: 'invalid',
+    message: /want=1, found=2, store=s3:\/\/b/,
+    remedy: /the version of Draftsmith that wrote it/,
+  })
 })
 
 test('run: a manifest without a run.json is nobody’s to claim', async () => {

@@ -29,7 +29,7 @@ test('open: s3://bucket/prefix: keys are relative to the prefix, others unseen',
   for (const opened of [store, whole]) opened.close()
 })
 
-test('open: a host by its name, a bucket below it, and a region that is set to nothing', async () => {
+test('open: a host by its name, a bucket below it; a region set to nothing is none', async () => {
   const server = await embedded()
   const endpoint = server.endpoint.replace('127.0.0.1', 'localhost')
   const named = { env: { ...env, AWS_REGION: '' } }

@@ -52,6 +52,18 @@ test('s3 listing: one that sends to one place over and over is given up', async 
   server.faults.length = 0
 })
 
+test('s3 listing: an answer that goes on and on is broken off, and asked for again', async () => {
+  const { server, plain, store } = await listed()
+  await store.put('a', text('x'))
+  const asks = [() => plain.listPage({ prefix: '' }), () => plain.openMultiparts('')]
+  for (const ask of asks) {
+    server.faults.push({ times: 1, kind: 'endless' })
+    await assert.rejects(ask(), { kind: 'unavailable', message: /does not end. bytes=16777216/ })
+  }
+  server.faults.push({ times: 1, kind: 'endless' })
+  assert.deepEqual((await store.listPage({ prefix: '' })).objects.length, 1)
+})
+
 test('s3 listing: a page without an end is asked for again', async () => {
   const { server, store } = await listed()
   for (const key of ['a', 'b']) await store.put(key, text('x'))
