@@ -67,11 +67,14 @@ export async function startServer(
 async function startMinio(data: string, { cert }: Trust): Promise<Served> {
   const address = `127.0.0.1:${await freePort()}`
   const certificates = cert === undefined ? [] : ['--certs-dir', join(cert, '..')]
-  const listen = ['--address', address, '--console-address', '127.0.0.1:0']
   const running = startProcess({
     command: onPath('minio') ?? 'minio',
-    args: ['server', '--quiet', ...listen, ...certificates, data],
-    env: { MINIO_ROOT_USER: accessKeyId, MINIO_ROOT_PASSWORD: secretAccessKey },
+    args: ['server', '--quiet', '--address', address, ...certificates, data],
+    env: {
+      MINIO_BROWSER: 'off',
+      MINIO_ROOT_USER: accessKeyId,
+      MINIO_ROOT_PASSWORD: secretAccessKey,
+    },
   })
   return { running, endpoint: `${cert === undefined ? 'http' : 'https'}://${address}` }
 }

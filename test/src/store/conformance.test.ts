@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { seededRandom } from '../../../src/clock.ts'
 import type { Fault } from '../../../src/dev-s3/faults.ts'
@@ -56,6 +57,7 @@ function everyThirdFails(store: ObjectStore): ObjectStore {
 
 // Started by the first test that has the binary; ended, and its folder removed, after the last.
 const minioFolder = tempFolder()
+const minioStartMs = 60_000
 let minioProcess: ChildProcess | undefined
 let minio: Promise<string> | undefined
 after(() => minioProcess?.kill('SIGKILL'))
@@ -83,37 +85,35 @@ async function minioEndpoint(t: TestContext): Promise<string | undefined> {
 
 async function startMinio(binary: string): Promise<string> {
   const address = `127.0.0.1:${await freePort()}`
-  const child = spawn(
-    binary,
-    ['server', '--quiet', '--address', address, '--console-address', '127.0.0.1:0', minioFolder],
-    {
-      stdio: 'ignore',
-      env: {
-        ...process.env,
-        MINIO_ROOT_USER: env.AWS_ACCESS_KEY_ID,
-        MINIO_ROOT_PASSWORD: env.AWS_SECRET_ACCESS_KEY,
-      },
+  const child = spawn(binary, ['server', '--quiet', '--address', address, minioFolder], {
+    stdio: 'ignore',
+    env: {
+      ...process.env,
+      MINIO_BROWSER: 'off',
+      MINIO_ROOT_USER: env.AWS_ACCESS_KEY_ID,
+      MINIO_ROOT_PASSWORD: env.AWS_SECRET_ACCESS_KEY,
     },
-  )
+  })
   minioProcess = child
   const endpoint = `http://${address}`
   const client = new S3Client({
     endpoint,
     region: 'us-east-1',
     forcePathStyle: true,
-    maxAttempts: 100,
-    retryMode: 'standard',
+    maxAttempts: 1,
     credentials: {
       accessKeyId: env.AWS_ACCESS_KEY_ID,
       secretAccessKey: env.AWS_SECRET_ACCESS_KEY,
     },
   })
+  const deadline = Date.now() + minioStartMs
   for (;;) {
     try {
       await client.send(new CreateBucketCommand({ Bucket: 'bucket' }))
       break
     } catch (error) {
-      if (child.exitCode !== null) throw error
+      if (child.exitCode !== null || Date.now() > deadline) throw error
+      await wait(100)
     }
   }
   client.destroy()
