@@ -77,7 +77,7 @@ export function route(
     case 'CreateMultipartUpload':
       return multiparts.create(request)
     case 'UploadPart':
-      return multiparts.putPart(request)
+      return multiparts.putPart(request, { truncated: fault === 'truncate' })
     case 'CompleteMultipartUpload':
       return multiparts.complete(request, { equalParts: fault === 'equal-parts' })
     case 'ListParts':

@@ -2,12 +2,18 @@ import assert from 'node:assert/strict'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { crc32 } from 'node:zlib'
+import { seededRandom } from '../../../src/clock.ts'
+import type { Fault } from '../../../src/dev-s3/faults.ts'
 import { Failure } from '../../../src/failure.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { type FileToPut, type PartSizes, putFile } from '../../../src/store/put-file.ts'
+import { retrying } from '../../../src/store/retry.ts'
+import type { S3Options } from '../../../src/store/s3-connection.ts'
 import type { MultipartUpload, ObjectStore, PutOptions } from '../../../src/store/store.ts'
 import { fileCrc32 } from '../../support/file-crc32.ts'
 import { scratch } from '../../support/target-run.ts'
+import { HastyClock } from './hasty-clock.ts'
 import { embedded, s3At } from './opening.ts'
 
 const MiB = 2 ** 20
@@ -220,5 +226,65 @@ test('put file: other bytes than the checksum says never appear', async (t) => {
   const putting = putFile(store, { ...file, crc32: file.crc32 ^ 1 }, { sizes: small })
   await assert.rejects(putting, { kind: 'corrupt' })
   assert.equal(await store.head('k'), undefined)
+  assert.equal(await isOpen(store), false)
+})
+
+/** S3 under the wrapper that a run puts around it, and a file of two parts. */
+async function overS3(t: TestContext, partBytes: number, options: S3Options = {}) {
+  const server = await embedded()
+  const clock = new HastyClock()
+  const plain = s3At(server.endpoint, options)
+  const store = retrying(plain, { attempts: 8, clock, random: seededRandom(6) })
+  const file = await fileOf(t, partBytes + 1000)
+  const sizes = { wholeBytesMax: partBytes, partBytes }
+  const partsSent = () => server.stats.requests.UploadPart
+  return { server, store, file, partsSent, putFile: () => putFile(store, file, { sizes }) }
+}
+
+const spoiltEnds: readonly (readonly [string, Fault])[] = [
+  ['joined, its answer lost', { times: 2, kind: 'drop-answer' }],
+  ['joined, an error in the 200', { times: 1, kind: 'error-in-200' }],
+  [
+    'not joined, an error in the 200',
+    { times: 2, kind: 'error', status: 200, code: 'InternalError' },
+  ],
+]
+
+for (const [name, fault] of spoiltEnds) {
+  test(`put file: ${name}: over S3 the object is whole and no upload is open`, async (t) => {
+    const { server, store, file, partsSent, putFile } = await overS3(t, 5 * MiB)
+    server.faults.push({ ...fault, match: { operation: 'CompleteMultipartUpload' } })
+    assert.equal(await putFile(), 'checksum')
+    assert.deepEqual(server.faults, [])
+    const head = await store.head('k')
+    assert.deepEqual([head?.size, head?.crc32], [file.body.length, file.crc32])
+    assert.equal(await isOpen(store), false)
+    assert.equal(partsSent(), 2)
+  })
+}
+
+for (const checksums of ['when-supported', 'when-required'] as const) {
+  // Half of the one is too small for a part, half of the other is not.
+  for (const partMiB of [8, 10]) {
+    const title = `half of each part of ${partMiB} MiB kept and a 200, ${checksums}`
+    test(`put file: ${title}: found out, and sent again`, async (t) => {
+      const s3 = await overS3(t, partMiB * MiB, { checksums })
+      const { server, store, file, partsSent, putFile } = s3
+      server.faults.push({ times: 2, kind: 'truncate', match: { operation: 'UploadPart' } })
+      assert.equal(await putFile(), checksums === 'when-supported' ? 'checksum' : 'read-back')
+      assert.deepEqual(server.faults, [])
+      assert.equal(partsSent(), 4)
+      const object = await store.get('k')
+      assert.deepEqual([object?.length, object && crc32(object)], [file.body.length, file.crc32])
+      assert.equal(await isOpen(store), false)
+    })
+  }
+}
+
+test('put file: a store that keeps half of a part each time is told of, by the part', async (t) => {
+  const { server, store, putFile } = await overS3(t, 8 * MiB)
+  server.faults.push({ times: 99, kind: 'truncate', match: { operation: 'UploadPart' } })
+  const message = /another part than was sent, in bytes. key=k, part=1, want=8388608, found=4194304/
+  await assert.rejects(putFile(), { kind: 'corrupt', message })
   assert.equal(await isOpen(store), false)
 })
