@@ -33,6 +33,7 @@ export interface JobOptions {
   readonly tokens?: { readonly min: number; readonly max: number }
   readonly tokenBudget?: number
   readonly uploaders?: number
+  readonly maxParallel?: number
   /** Absent: a folder. */
   readonly s3?: Pick<S3Process, 'endpoint'>
 }
@@ -46,6 +47,7 @@ const bytesPerToken = 5 * 96 * 2
  */
 export async function layOutJob(t: TestContext, options: JobOptions = {}): Promise<Job> {
   const { rows = 300, tokens = { min: 2, max: 120 }, tokenBudget = 512, s3 } = options
+  const { uploaders = 1, maxParallel = 8 } = options
   const dir = mkdtempSync(join(tmpdir(), 'draftsmith-crash-'))
   t.after(() => {
     endAll(dir)
@@ -72,7 +74,7 @@ export async function layOutJob(t: TestContext, options: JobOptions = {}): Promi
         tokenBudget,
         maxTokens: Math.min(tokenBudget, 512),
       },
-      upload: { threads: options.uploaders ?? 1, maxParallel: 8 },
+      upload: { threads: uploaders, maxParallel },
       // Small steps and a small spool: each start gets on by a part of the job only.
       commit: { every: 10, seconds: 1 },
       spool: { keepFree: '1MB', maxBytes: Math.ceil(batchBytes * 2.5) + 200_000 },
