@@ -1,6 +1,8 @@
 /** Real uploaders and a real ledger under one cap, counted at the server. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { entryKey } from '../../src/manifest/entry.ts'
 import { always, samplePuts, segmentPuts, storageTree } from '../support/storage-tree.ts'
 import { startOf } from '../support/trees.ts'
 
@@ -96,4 +98,18 @@ test('storage: the cap changes in mid-work, and a ledger that restarts is told',
   assert.equal(permits.max, 4)
   const { peak } = await s3.stats()
   assert.ok(peak <= 40, `peak=${peak}`)
+})
+
+test('storage: half a body read, then 503, twice: a whole object, one line (B24)', async (t) => {
+  const upload = { maxParallel: 20, threads: 1 }
+  const faults = [{ kind: 'half-read', times: 2, match: samplePuts }] as const
+  const text = 'every byte of a sample '.repeat(50_000)
+  const { when, s3, stored } = await storageTree(t, { samples: 1, text, upload, faults })
+  await when((_, { committed }) => committed === 1)
+  assert.deepEqual(await s3.faultsLeft(), [])
+  const { objects, entries, named } = await stored()
+  assert.equal(entries.length, 1)
+  const sha = createHash('sha256').update(text).digest('hex')
+  assert.deepEqual(objects, { [entryKey(entries[0])]: sha })
+  assert.deepEqual([...named], [[entries[0].hash, 1]])
 })

@@ -8,9 +8,11 @@ import { type Config, configSchema } from '../../src/config/schema.ts'
 import type { Fault } from '../../src/dev-s3/faults.ts'
 import type { DevS3Stats } from '../../src/dev-s3/server.ts'
 import { openSpool } from '../../src/spool/spool.ts'
+import { openStore } from '../../src/store/open.ts'
 import { RequestCap } from '../../supervisors/run/request-cap.ts'
 import { storage } from '../../supervisors/storage.ts'
 import { credentials, type S3Process, startS3 } from './crash/s3-process.ts'
+import { readStored, type Stored } from './crash/stored.ts'
 import { spoolSample } from './ledger-rig.ts'
 import { scratch } from './target-run.ts'
 import { type Planted, plant, puppet, supervisor } from './trees.ts'
@@ -25,10 +27,13 @@ export interface StorageTree extends Planted {
   readonly cap: RequestCap
   /** The first of which this is true, of the server's counts and the ledger's word. */
   when(is: (stats: DevS3Stats, ledger: LedgerStatus) => boolean): Promise<LedgerStatus>
+  stored(): Promise<Stored>
 }
 
 export interface StorageOptions {
   readonly samples: number
+  /** What each is; absent: a few bytes of its own. */
+  readonly text?: string
   readonly upload: Partial<Config['upload']>
   readonly commit?: Config['commit']
   readonly faults: readonly Fault[]
@@ -47,7 +52,7 @@ export async function storageTree(t: TestContext, options: StorageOptions): Prom
   Object.assign(process.env, credentials)
   const work = await scratch(t)
   const spool = await openSpool(join(work, 'spool'))
-  for (let n = 0; n < options.samples; n++) await spoolSample(spool, n)
+  for (let n = 0; n < options.samples; n++) await spoolSample(spool, n, options.text)
   const config = configSchema.parse({
     store: 's3://draftsmith/run',
     s3: { endpoint: s3.endpoint },
@@ -77,5 +82,7 @@ export async function storageTree(t: TestContext, options: StorageOptions): Prom
       await sleep(25)
     }
   }
-  return { ...planted, s3, cap, when }
+  const openRun = () => openStore(config.store, config.s3, { env: credentials })
+  const stored = () => readStored({ work, openStore: openRun })
+  return { ...planted, s3, cap, when, stored }
 }
