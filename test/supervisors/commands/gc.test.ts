@@ -32,11 +32,13 @@ test('gc: tells first, then removes what no line names and is old; all else stay
   put(path, old, { isOld: true })
   put(path, young, { isOld: false })
   put(path, 'probe/one', { isOld: true })
+  const store = await openStore(url)
+  const dead = await store.startMultipart('dataset/older')
+  await dead.putPart(1, Buffer.from('left behind'))
   // All that the run itself has stored is old, too: named, it stays.
   for (const file of filesBelow(path)) {
     if (file !== young) utimesSync(join(path, file), twoDaysAgo, twoDaysAgo)
   }
-  const store = await openStore(url)
   await store.startMultipart('dataset/big')
   const before = filesBelow(path)
 
@@ -47,6 +49,7 @@ test('gc: tells first, then removes what no line names and is old; all else stay
   )
   assert.match(dry.stdout, /^ {2}1 \(11 B\) sample objects that no manifest line names$/m)
   assert.match(dry.stdout, /^ {2}1 \(11 B\) objects that probes left$/m)
+  assert.match(dry.stdout, /^ {2}1 uploads in parts that were never completed$/m)
   assert.match(dry.stdout, /^2 younger ones stay.$/m)
   assertReadable(dry)
   assert.deepEqual(filesBelow(path), before)
@@ -55,12 +58,18 @@ test('gc: tells first, then removes what no line names and is old; all else stay
   assert.equal(done.code, 0, done.stderr)
   const told = JSON.parse(done.stdout)
   assert.deepEqual(told.samples, { count: 1, bytes: 11, keys: [old] })
-  assert.deepEqual([told.probes.count, told.uploads.count, told.left], [1, 0, 2])
+  assert.deepEqual(told.uploads, { count: 1, keys: ['dataset/older'] })
+  assert.deepEqual([told.probes.count, told.left], [1, 2])
   assert.deepEqual(
     filesBelow(path).filter((file) => !file.startsWith('.draftsmith/')),
     before.filter((file) => !['probe/one', old].includes(file) && !file.startsWith('.draftsmith/')),
   )
-  assert.equal((await store.openMultiparts('')).length, 1)
+  const open = await store.openMultiparts('')
+  assert.deepEqual(
+    open.map(({ key }) => key),
+    ['dataset/big'],
+  )
+  assert.ok(!filesBelow(path).some((file) => file.includes(dead.id)), 'its parts are gone too')
   const verified = await draftsmith(['verify', url, '--deep'], { dir })
   assert.equal(verified.code, 0, verified.stdout)
 })
