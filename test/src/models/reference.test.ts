@@ -45,22 +45,26 @@ function readPrompts(dir: string): Prompt[] {
   })
 }
 
-function assertAgrees(found: RowStates, want: Prompt): void {
+/** @returns  the largest difference */
+function assertAgrees(found: RowStates, want: Prompt): number {
   assert.deepEqual([...found.keys()], [...want.states.keys()])
+  let worst = 0
   for (const [name, values] of found) {
     const diff = maxAbsDiff(values, want.states.get(name)!)
     assert.ok(diff <= tolerance, `${name} of ${want.ids.length} tokens is off by ${diff}`)
+    worst = Math.max(worst, diff)
   }
+  return worst
 }
 
 async function checkTarget(t: TestContext, dir: string): Promise<void> {
   const prompts = readPrompts(dir)
   const run = await openRun(t, dir, { captureFinal: true })
-  for (const prompt of prompts) assertAgrees((await run([prompt.ids]))[0], prompt)
+  const diffs: number[] = []
+  for (const prompt of prompts) diffs.push(assertAgrees((await run([prompt.ids]))[0], prompt))
   const together = await run(prompts.map((prompt) => prompt.ids))
-  prompts.forEach((prompt, i) => {
-    assertAgrees(together[i], prompt)
-  })
+  diffs.push(...prompts.map((prompt, i) => assertAgrees(together[i], prompt)))
+  t.diagnostic(`off by ${Math.max(...diffs).toExponential(1)} at most`)
 }
 
 for (const name of ['qwen3_tied_bf16', 'llama_rope3_bf16', 'qwen2_bias_bf16']) {
