@@ -19,20 +19,22 @@ before(() => {
   process.env.AWS_EC2_METADATA_DISABLED = 'true'
 })
 
-test('s3 credentials: expired ones are read again from the file that was renewed', async () => {
-  const server = await embedded()
-  for (const id of ['K1', 'K2']) server.secrets.set(id, `of-${id}`)
-  write('K1')
-  const store = await openStore('s3://bucket', { endpoint: server.endpoint, pathStyle: true })
-  await store.put('first', text('x'))
-  const expired = { kind: 'error', status: 400, code: 'ExpiredToken' } as const
-  server.faults.push({ times: 1000, match: { accessKeyId: 'K1' }, ...expired })
-  write('K2')
-  const keys = Array.from({ length: 20 }, (_, i) => `k${i}`)
-  await Promise.all(keys.map((key) => store.put(key, text(key))))
-  assert.equal((await store.listPage({ prefix: '' })).objects.length, 21)
-  store.close()
-})
+for (const code of ['ExpiredToken', 'RequestExpired', 'InvalidToken']) {
+  test(`s3 credentials: at ${code} they are read again from the renewed file`, async () => {
+    const server = await embedded()
+    for (const id of ['K1', 'K2']) server.secrets.set(id, `of-${id}`)
+    write('K1')
+    const store = await openStore('s3://bucket', { endpoint: server.endpoint, pathStyle: true })
+    await store.put('first', text('x'))
+    const expired = { kind: 'error', status: 400, code } as const
+    server.faults.push({ times: 1000, match: { accessKeyId: 'K1' }, ...expired })
+    write('K2')
+    const keys = Array.from({ length: 20 }, (_, i) => `k${i}`)
+    await Promise.all(keys.map((key) => store.put(key, text(key))))
+    assert.equal((await store.listPage({ prefix: '' })).objects.length, 21)
+    store.close()
+  })
+}
 
 test('s3 credentials: while nobody renews them it may pass, and the remedy says how', async () => {
   const server = await embedded()

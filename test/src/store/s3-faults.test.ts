@@ -96,6 +96,8 @@ test('s3 faults: what may pass is tried again: 5xx, 429, 408, 409, skew, timeout
     [408, 'RequestTimeout'],
     [400, 'RequestTimeout'],
     [409, 'ConditionalRequestConflict'],
+    [507, 'XMinioStorageFull'],
+    [507, 'InsufficientStorage'],
     [403, 'RequestTimeTooSkewed'],
   ] as const
   for (const [status, code] of passing) {
@@ -202,14 +204,18 @@ test('s3 faults: wrong keys are final, and say what to check', async () => {
   }
 })
 
-test('s3 faults: a missing right is final; the remedy names the rights', async () => {
-  const { server, store, retries } = await faulty()
-  server.faults.push({ times: 9, kind: 'error', status: 403, code: 'AccessDenied' })
-  await assert.rejects(store.put('k', text('x')), (error) => {
-    return isFailure(error, 'invalid') && /get, put, list and delete/.test(error.remedy ?? '')
+for (const [code, remedy] of [
+  ['AccessDenied', /get, put, list and delete/],
+  ['InvalidTokenId', /AWS_ACCESS_KEY_ID/],
+] as const) {
+  test(`s3 faults: ${code} is final; the remedy says what to change`, async () => {
+    const { server, store, retries } = await faulty()
+    server.faults.push({ times: 9, kind: 'error', status: 403, code })
+    await assert.rejects(store.put('k', text('x')), { kind: 'invalid', remedy })
+    assert.equal(retries.length, 0)
+    assert.equal(server.stats.requests.PutObject, 1)
   })
-  assert.equal(retries.length, 0)
-})
+}
 
 test('s3 faults: a missing bucket is named by put, list and get; head cannot tell', async () => {
   const { server } = await faulty()
