@@ -64,6 +64,21 @@ export async function abortUploads(
   return aborted
 }
 
+/**
+ * Aborts uploads of the key that have no part: of one whose beginning was answered to nobody, only
+ * the store knows. What cannot be done now, the next start does.
+ */
+export async function abortUnheard(store: ObjectStore, key: string): Promise<void> {
+  try {
+    for (const upload of await openUploads(store, key)) {
+      const isUnheard = upload.key === key && (await upload.listParts()).length === 0
+      if (isUnheard) await upload.abort()
+    }
+  } catch (error) {
+    if (!isFailure(error)) throw error
+  }
+}
+
 /** None where they may not be listed, which many a policy forgets: `check` tells of that. */
 export async function openUploads(
   store: ObjectStore,

@@ -7,7 +7,7 @@ import { isFailure } from '../failure.ts'
 import { probe } from '../probe.ts'
 import { completeUpload } from './complete-upload.ts'
 import { confirm, type Rung } from './confirm.ts'
-import { type PartLayout, stretchOf, uploadOf } from './open-upload.ts'
+import { abortUnheard, type PartLayout, stretchOf, uploadOf } from './open-upload.ts'
 import { putConfirmed, sentAgain } from './put-confirmed.ts'
 import type { FileBody, MultipartUpload, ObjectStore, PartRef } from './store.ts'
 
@@ -71,7 +71,9 @@ async function putInParts(store: ObjectStore, file: FileToPut, how: InParts): Pr
   }
   how.signal?.throwIfAborted()
   const upload = await store.startMultipart(key)
-  return await finish(store, file, { upload, parts: [], layout })
+  const rung = await finish(store, file, { upload, parts: [], layout })
+  await abortUnheard(store, key)
+  return rung
 }
 
 interface Begun {
