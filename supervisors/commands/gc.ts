@@ -1,16 +1,18 @@
 import { count } from '../../actors/console/text.ts'
 import { findGarbage, type Garbage, type GarbageObject } from '../../src/audit/garbage.ts'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { eachOf } from '../../src/each-of.ts'
 import { Failure } from '../../src/failure.ts'
-import { lockKey } from '../../src/manifest/holder.ts'
+import { openLog } from '../../src/log.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { solePermits, soleStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
+import { timeBy } from '../../src/store/store-time.ts'
 import { Tally } from '../display/tally.ts'
 import { type StillHeld, whenHeld, whileHeld } from '../held-store.ts'
+import { consoleTarget } from '../log-target.ts'
 import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 import { firstLines } from './first-lines.ts'
 
@@ -57,10 +59,10 @@ function requireAge(olderThanMs: number): void {
   )
 }
 
-async function look(store: ObjectStore, { olderThanMs, dryRun }: GcOptions): Promise<Garbage> {
-  // Nobody has just stamped the lock for a dry run: one that lies there may be days old.
-  const before = (dryRun ? systemClock.now() : await nowBy(store)) - olderThanMs
-  const manifest = openManifest(store, { writer: newWriterId(systemClock, Math.random) })
+async function look(store: ObjectStore, { olderThanMs }: GcOptions): Promise<Garbage> {
+  const clock = await clockOf(store)
+  const before = clock.now() - olderThanMs
+  const manifest = openManifest(store, { writer: newWriterId(clock, Math.random), clock })
   const table = await manifest.replay()
   const tally = new Tally('listed', table.stored)
   const found = await findGarbage(store, manifest, {
@@ -72,10 +74,15 @@ async function look(store: ObjectStore, { olderThanMs, dryRun }: GcOptions): Pro
   return found
 }
 
-/** By the store's clock, where it has just stamped the lock, if ours is ahead of it. */
-async function nowBy(store: ObjectStore): Promise<number> {
-  const stamped = (await store.head(lockKey))?.lastModified
-  return Math.min(systemClock.now(), stamped ?? Number.POSITIVE_INFINITY)
+/** The store's: what its objects are stamped with. Ours where nothing may be put there. */
+async function clockOf(store: ObjectStore): Promise<Clock> {
+  const time = await timeBy(store)
+  if (time === undefined) {
+    openLog({ ...consoleTarget, actor: 'gc' }).warn('ages are counted by this machine’s clock')
+    return systemClock
+  }
+  const aheadMs = time - systemClock.now()
+  return { ...systemClock, now: () => systemClock.now() + aheadMs }
 }
 
 async function remove(

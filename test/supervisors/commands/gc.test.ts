@@ -74,6 +74,21 @@ test('gc: tells first, then removes what no line names and is old; all else stay
   assert.equal(verified.code, 0, verified.stdout)
 })
 
+test('gc: a machine whose clock is two days ahead tells and removes by the store’s', async () => {
+  const { path, url } = run.copy('ahead')
+  put(path, old, { isOld: true })
+  put(path, young, { isOld: false })
+  const ahead = 'const { now } = Date; Date.now = () => now() + 2 * 86_400_000'
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` }
+  for (const args of [['--dry-run'], []]) {
+    const ended = await draftsmith(['gc', url, '--json', ...args], { dir, env })
+    assert.equal(ended.code, 0, ended.stderr)
+    const told = JSON.parse(ended.stdout)
+    assert.deepEqual([told.samples.keys, told.left], [[old], 1])
+  }
+  assert.ok(filesBelow(path).includes(young))
+})
+
 test('gc: --dry-run takes the time from no lock that lies there', async () => {
   const { path, url } = run.copy('locked')
   put(path, old, { isOld: true })
