@@ -60,7 +60,7 @@ test('run: credentials, bucket or endpoint that are wrong end it with code 2', a
     assert.doesNotMatch(ended.stderr, /not-the-right-one|crash-secret/)
     assert.deepEqual(filesBelow(join(dir, one.name, 'work', 'spool')), [])
   }
-  await Promise.all(cases.map(refuse))
+  for (const one of cases) await refuse(one)
   assert.deepEqual(await keysIn(s3), [])
 })
 
@@ -69,12 +69,11 @@ test('check, verify, resume: a store that does not let them in is told by its ca
   const { endpoint } = await startS3(t)
   const at = ['--endpoint', endpoint]
   const config = writeConfig(dir, 'job', { store: `${bucket}/run`, s3: { endpoint } })
-  const [checked, verified, resumed, empty] = await Promise.all([
-    draftsmith(['check', config], { dir, env: wrongSecret }),
-    draftsmith(['verify', 's3://other/run', ...at], { dir, env: credentials }),
-    draftsmith(['resume', `${bucket}/run`, ...at, '--work', 'w1'], { dir, env: nobody }),
-    draftsmith(['resume', `${bucket}/run`, ...at, '--work', 'w2'], { dir, env: credentials }),
-  ])
+  const resume = ['resume', `${bucket}/run`, ...at]
+  const checked = await draftsmith(['check', config], { dir, env: wrongSecret })
+  const verified = await draftsmith(['verify', 's3://other/run', ...at], { dir, env: credentials })
+  const resumed = await draftsmith([...resume, '--work', 'w1'], { dir, env: nobody })
+  const empty = await draftsmith([...resume, '--work', 'w2'], { dir, env: credentials })
   assert.equal(checked.code, 2, checked.stderr)
   assert.match(checked.stdout, /^WRONG {2}store .*cannot put: the secret key does not match/m)
   assert.match(checked.stdout, checkKeys)
@@ -87,10 +86,9 @@ test('check, verify, resume: a store that does not let them in is told by its ca
 
 test('verify: an endpoint that is no URL, or carries credentials, is refused', async (t) => {
   const at = { dir: folder(t), env: credentials }
-  const [nonsense, secret] = await Promise.all([
-    draftsmith(['verify', `${bucket}/run`, '--endpoint', 'nonsense'], at),
-    draftsmith(['verify', `${bucket}/run`, '--endpoint', 'http://me:hushhush@127.0.0.1:9'], at),
-  ])
+  const verify = ['verify', `${bucket}/run`, '--endpoint']
+  const nonsense = await draftsmith([...verify, 'nonsense'], at)
+  const secret = await draftsmith([...verify, 'http://me:hushhush@127.0.0.1:9'], at)
   assertRefused(nonsense, { says: [/endpoint is no URL.*ERR_INVALID_URL/, /http\(s\):\/\/host/] })
   assertRefused(secret, { says: [/endpoint carries credentials/, /AWS profile/] })
   assert.doesNotMatch(secret.stderr, /hushhush/)
