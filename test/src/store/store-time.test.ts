@@ -13,7 +13,7 @@ test('store time: what the store stamps an object with, which is not left there'
   assert.deepEqual((await store.listPage({ prefix: '' })).objects, [])
 })
 
-test('store time: unknown where nothing may be put; of a store that is away, an error', async () => {
+test('store time: unknown where nothing may be put; else an error', async () => {
   const server = await embedded()
   const store = s3At(server.endpoint)
   const put = { match: { operation: 'PutObject' }, kind: 'error', times: 1 } as const
