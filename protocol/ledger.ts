@@ -42,6 +42,13 @@ export interface Settled {
   readonly failed: readonly SampleHash[]
 }
 
+/** Why the run cannot go on: the store is out of reach past its deadline, or refuses for good. */
+export interface GaveUp {
+  readonly reason: string
+  /** What the store's answer asks for, where it is known. */
+  readonly remedy: string | null
+}
+
 export interface LedgerStatus {
   /** In the manifest, from earlier runs and this one. */
   readonly committed: number
@@ -60,8 +67,8 @@ export interface LedgerStatus {
   readonly segments: number
   /** Milliseconds since the epoch of the last answer from the store; null before the first. */
   readonly lastStoreSuccess: number | null
-  /** Set once the store has been out of reach past its deadline. */
-  readonly gaveUp: string | null
+  /** Set once the run cannot go on with this store. */
+  readonly gaveUp: GaveUp | null
 }
 
 export const ledgerContract = {

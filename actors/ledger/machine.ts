@@ -1,14 +1,15 @@
 import { assign, setup } from 'xstate'
+import type { GaveUp } from '../../protocol/ledger.ts'
 
 /** The life of the ledger, rebuilt at each start from the store and the spool. No I/O. */
 export const ledgerMachine = setup({
   types: {
-    context: {} as { readonly whyLost: string | null },
+    context: {} as { readonly whyLost: GaveUp | null },
     events: {} as
       | { type: 'replayed' }
       | { type: 'recovered' }
-      /** The store does not answer, or takes nothing, for as long as is allowed. */
-      | { type: 'lost'; reason: string }
+      /** The store takes nothing for as long as is allowed, or refuses the manifest for good. */
+      | { type: 'lost'; why: GaveUp }
       | { type: 'drain' }
       | { type: 'drained' },
   },
@@ -24,7 +25,7 @@ export const ledgerMachine = setup({
       on: {
         lost: {
           target: 'lost',
-          actions: assign({ whyLost: ({ event }) => event.reason }),
+          actions: assign({ whyLost: ({ event }) => event.why }),
         },
         drain: 'draining',
       },

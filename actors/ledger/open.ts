@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Clock, sleep, systemClock } from '../../src/clock.ts'
-import { explain, isFailure } from '../../src/failure.ts'
+import { explain, type Failure, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import type { ManifestEntry } from '../../src/manifest/entry.ts'
 import { type Manifest, openManifest } from '../../src/manifest/log.ts'
@@ -32,7 +32,9 @@ export interface OpenParts {
   readonly replayed: () => void
   /** Told after each spooled file. */
   readonly recovering: (progress: RecoverProgress) => void
-  /** A commit that cannot be made, a manifest that is damaged: the thread ends. */
+  /** The store takes no segment, and waiting mends nothing: nothing more is committed. */
+  readonly refused: (failure: Failure) => void
+  /** Another writes under our name, a manifest that is damaged: the thread ends. */
   readonly fatal: (error: unknown) => void
 }
 
@@ -57,7 +59,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
       compactor.committed()
     },
     committed: (entries) => ledger.committed(entries),
-    failed: parts.fatal,
+    failed: (error) => (isFailure(error, 'invalid') ? parts.refused(error) : parts.fatal(error)),
   })
   const room = new Room(input.spool, new Grants(input.grants))
   const ledger = new Ledger({

@@ -1,6 +1,7 @@
 import { createActor } from 'xstate'
 import { ledgerContract } from '../../protocol/ledger.ts'
 import { actor } from '../../protocol/lifecycle.ts'
+import { explain } from '../../src/failure.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import { Permits } from '../../src/store/permits.ts'
 import type { LedgerInput } from './index.ts'
@@ -32,6 +33,11 @@ const { ledger, committer, compactor } = await openLedger(input, {
   replayed: () => life.send({ type: 'replayed' }),
   // A full spool on a slow disk takes long: the supervisor sees that it goes on.
   recovering: ({ checked, files }) => self.pulse.beat(`${checked} of ${files} spooled files`),
+  // To start again would send all that is spooled again, and be refused again.
+  refused: (failure) => {
+    const reason = `the store refuses the manifest: ${explain(failure)}`
+    life.send({ type: 'lost', why: { reason, remedy: failure.remedy ?? null } })
+  },
   fatal: (error) => {
     throw error
   },
@@ -40,7 +46,7 @@ life.send({ type: 'recovered' })
 
 setInterval(() => {
   const reason = ledger.whyLost(input.deadlineMinutes)
-  if (reason !== null) life.send({ type: 'lost', reason })
+  if (reason !== null) life.send({ type: 'lost', why: { reason, remedy: null } })
 }, 1000).unref()
 
 self.serve(

@@ -74,7 +74,7 @@ await measured(async () => {
   let settled = await owner.ask.settled()
   while (settled.kind === 'later') {
     const { gaveUp } = await owner.ask.status()
-    if (gaveUp !== null) die(gaveUp)
+    if (gaveUp !== null) die(gaveUp.reason)
     settled = await owner.ask.settled()
   }
   if (settled.failed.length > 0) die(`not stored: ${settled.failed.length}`)

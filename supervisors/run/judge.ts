@@ -4,26 +4,30 @@ import { Failure } from '../../src/failure.ts'
 import type { RunEvent } from './machine.ts'
 import { noUsableRow } from './preflight.ts'
 
-const storeRemedy = 'See the store and its rights; then run again: the spool keeps what waits.'
+const seeStore = 'See the store and its rights.'
+const goOn = 'Then run again: the spool keeps what waits.'
 
 /** What the words of source and ledger mean for the run, in the order it is to hear of it. */
 export const judge = (source: SourceStatus, ledger: LedgerStatus): RunEvent[] => [
   ...judgeStore(ledger),
-  ...(source.of === 'rows' ? judgeRows(source) : judgeFiles(source)),
+  ...(source.of === 'rows' ? judgeRows(source, ledger) : judgeFiles(source)),
 ]
 
-const judgeStore = ({ gaveUp }: LedgerStatus): RunEvent[] =>
-  gaveUp
-    ? [{ type: 'gaveUp', failure: new Failure('unavailable', gaveUp, { remedy: storeRemedy }) }]
-    : []
+function judgeStore({ gaveUp }: LedgerStatus): RunEvent[] {
+  if (!gaveUp) return []
+  const remedy = `${gaveUp.remedy ?? seeStore} ${goOn}`
+  return [{ type: 'gaveUp', failure: new Failure('unavailable', gaveUp.reason, { remedy }) }]
+}
 
-function judgeRows({ batches, outcome, rows, skipped }: ReaderStatus): RunEvent[] {
+function judgeRows(source: ReaderStatus, ledger: LedgerStatus): RunEvent[] {
+  const { batches, outcome, rows, skipped } = source
   if (!outcome) return batches.leased > 0 ? [{ type: 'replayed' }] : []
   const { committed, quarantined, failed } = outcome
-  const finished = ended(quarantined + failed > 0)
-  if (committed + quarantined + failed > 0) return finished
-  // Nothing was ever under way: the dataset is refused like one that the preflight refuses.
-  return [{ type: 'gaveUp', failure: noUsableRow(rows, skipped) }, ...finished]
+  if (committed + quarantined + failed > 0) return ended(quarantined + failed > 0)
+  // The dataset is refused like one that the preflight refuses, unless the spool held what another
+  // had left.
+  const type = ledger.stored.samples + ledger.segments > 0 ? 'gaveUp' : 'refused'
+  return [{ type, failure: noUsableRow(rows, skipped) }]
 }
 
 /** Whole is an import of which every file was taken, or was there before. */

@@ -24,6 +24,8 @@ export const exitCodes = {
 export type RunEvent =
   /** Configuration, store, target and locks are in order; the tree may start. */
   | { type: 'checked' }
+  /** What an earlier run has spooled is sent from now on. */
+  | { type: 'begun' }
   /** The manifest was replayed; work is given out. */
   | { type: 'replayed' }
   | { type: 'pause' }
@@ -32,8 +34,10 @@ export type RunEvent =
   | { type: 'finished'; incomplete: boolean }
   /** A signal or a person: resumable. */
   | { type: 'stop'; code: number }
-  /** Restart intensity exceeded, or the store out of reach past its deadline. */
+  /** Restart intensity exceeded, or a store that is out of reach, or refuses for good. */
   | { type: 'gaveUp'; failure: Failure }
+  /** There is nothing to work on, and nothing was done. */
+  | { type: 'refused'; failure: Failure }
   | { type: 'drained' }
 
 interface Ending {
@@ -41,32 +45,49 @@ interface Ending {
   readonly failure: Failure | null
 }
 
-/**
- * What cannot pass by waiting is for a person to change: it ends like a preflight that found it.
- */
-const codeOf = ({ kind }: Failure): number => {
-  if (kind === 'superseded') return exitCodes.held
-  return kind === 'unavailable' ? exitCodes.gaveUp : exitCodes.refused
+interface Life extends Ending {
+  /**
+   * What a failure ends the run with that is for a person to change: like a preflight that found
+   * it, until the first sample may be sent. From then on it is giving up, whatever the reason.
+   */
+  readonly codeOfInvalid: number
 }
 
+const givenUp = ({ kind }: Failure, { codeOfInvalid }: Life): number => {
+  if (kind === 'superseded') return exitCodes.held
+  return kind === 'unavailable' ? exitCodes.gaveUp : codeOfInvalid
+}
+
+type GaveUp = Extract<RunEvent, { type: 'gaveUp' }>
+const giveUp = {
+  type: 'end',
+  params: ({ context, event: { failure } }: { context: Life; event: GaveUp }) => ({
+    code: givenUp(failure, context),
+    failure,
+  }),
+} as const
+
 export const runMachine = setup({
-  types: { context: {} as Ending, events: {} as RunEvent },
+  types: { context: {} as Life, events: {} as RunEvent },
   actions: {
     end: assign((_, ending: Ending) => ending),
+    begin: assign({ codeOfInvalid: exitCodes.gaveUp }),
   },
 }).createMachine({
-  context: { code: exitCodes.done, failure: null },
+  context: { code: exitCodes.done, failure: null, codeOfInvalid: exitCodes.refused },
   initial: 'preflight',
   on: {
     stop: {
       target: '.draining',
       actions: { type: 'end', params: ({ event }) => ({ code: event.code, failure: null }) },
     },
-    gaveUp: {
+    begun: { actions: 'begin' },
+    gaveUp: { target: '.draining', actions: giveUp },
+    refused: {
       target: '.draining',
       actions: {
         type: 'end',
-        params: ({ event: { failure } }) => ({ code: codeOf(failure), failure }),
+        params: ({ event: { failure } }) => ({ code: exitCodes.refused, failure }),
       },
     },
   },
@@ -76,17 +97,6 @@ export const runMachine = setup({
     running: {
       initial: 'active',
       on: {
-        // Something was under way: whatever the reason, this is giving up.
-        gaveUp: {
-          target: 'draining',
-          actions: {
-            type: 'end',
-            params: ({ event: { failure } }) => ({
-              code: failure.kind === 'superseded' ? exitCodes.held : exitCodes.gaveUp,
-              failure,
-            }),
-          },
-        },
         finished: {
           target: 'draining',
           actions: {
@@ -107,12 +117,8 @@ export const runMachine = setup({
       on: {
         // What began the drain decides; only giving up outweighs it.
         stop: {},
-        gaveUp: {
-          actions: {
-            type: 'end',
-            params: ({ event: { failure } }) => ({ code: codeOf(failure), failure }),
-          },
-        },
+        refused: {},
+        gaveUp: { actions: giveUp },
         drained: [
           { guard: ({ context }) => context.failure !== null, target: 'gaveUp' },
           { guard: ({ context }) => context.code <= exitCodes.incomplete, target: 'done' },

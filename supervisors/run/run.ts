@@ -250,7 +250,7 @@ export class RunProcess implements RootControl {
   }
 
   #happened(event: TreeEvent): void {
-    if (event.kind === 'started') void this.#tellStarted(event.child)
+    if (event.kind === 'started') this.#started(event.child)
     // It still answers: what it committed last is in the summary.
     if (event.kind === 'drained' && event.child === 'ledger' && this.#planted) {
       void this.#poll(this.#planted)
@@ -259,6 +259,12 @@ export class RunProcess implements RootControl {
     const lost = this.#storeAway.note(event) ?? spoolLost(event, this.#config.work)
     const failure = lost ?? (event.kind === 'died' ? this.#claims.storm() : null)
     if (failure) this.#life.send({ type: 'gaveUp', failure })
+  }
+
+  #started(child: string): void {
+    // Uploaders start after it: nothing is sent before this is told.
+    if (child === 'ledger') this.#life.send({ type: 'begun' })
+    void this.#tellStarted(child)
   }
 
   /** One that has restarted knows nothing of what was changed since the first start. */

@@ -43,6 +43,7 @@ const openWith = (
     clock: new HastyClock(),
     replayed: () => story.push('replayed'),
     recovering: ({ checked, files }) => story.push(`recovering ${checked} of ${files}`),
+    refused: ({ message }) => story.push(`refused ${message}`),
     fatal: (error) => story.push(`fatal ${error}`),
   })
 
@@ -113,18 +114,23 @@ test('ledger: a segment waits for a store that is away, then names all it should
   assert.equal((await replayed(store)).quarantined, 1)
 })
 
-test('ledger: a segment that cannot be written at all ends it', async (t) => {
-  class Full extends MemoryStore {
-    override async putIfAbsent(): Promise<boolean> {
-      throw new Failure('invalid', 'access denied')
+test('ledger: a segment that cannot be written at all ends it, refused or otherwise', async (t) => {
+  for (const [kind, told] of [
+    ['invalid', /^refused access denied/],
+    ['superseded', /^fatal .*access denied/],
+  ] as const) {
+    class Closed extends MemoryStore {
+      override async putIfAbsent(): Promise<boolean> {
+        throw new Failure(kind, 'access denied')
+      }
     }
+    const story: string[] = []
+    const { ledger, committer } = await openOn(await scratch(t), new Closed(), 1, story)
+    ledger.quarantined([{ hash: hashOf(1), tokens: 1, reason: 'not finite' }])
+    committer.hurry()
+    await assert.rejects(committer.flush(), { kind })
+    assert.match(story.at(-1) ?? '', told)
   }
-  const story: string[] = []
-  const { ledger, committer } = await openOn(await scratch(t), new Full(), 1, story)
-  ledger.quarantined([{ hash: hashOf(1), tokens: 1, reason: 'not finite' }])
-  committer.hurry()
-  await assert.rejects(committer.flush(), { kind: 'invalid' })
-  assert.match(story.at(-1) ?? '', /^fatal .*access denied/)
 })
 
 test('ledger: its life goes from replay over recovery to serving, and drains from each', () => {
@@ -138,12 +144,13 @@ test('ledger: its life goes from replay over recovery to serving, and drains fro
 
 test('ledger: one that lost its store keeps the reason, and drains all the same', () => {
   const life = createActor(ledgerMachine).start()
-  life.send({ type: 'lost', reason: 'too early to tell' })
+  const why = { reason: 'silent', remedy: null }
+  life.send({ type: 'lost', why: { ...why, reason: 'too early to tell' } })
   assert.equal(life.getSnapshot().context.whyLost, null)
   for (const type of ['replayed', 'recovered'] as const) life.send({ type })
-  life.send({ type: 'lost', reason: 'silent' })
-  assert.deepEqual(life.getSnapshot().context, { whyLost: 'silent' })
+  life.send({ type: 'lost', why })
+  assert.deepEqual(life.getSnapshot().context, { whyLost: why })
   life.send({ type: 'drain' })
   assert.equal(life.getSnapshot().value, 'draining')
-  assert.equal(life.getSnapshot().context.whyLost, 'silent')
+  assert.deepEqual(life.getSnapshot().context.whyLost, why)
 })

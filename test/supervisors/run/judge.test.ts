@@ -23,15 +23,24 @@ test('judge: a run is finished with its outcome, whole only where nothing is mis
   }
 })
 
-test('judge: a lost store outweighs the rest; a dataset of no usable row is refused', () => {
-  const [lost] = judge(
-    readerStatus({ outcome }),
-    ledgerStatus({ gaveUp: 'nothing for 30 minutes' }),
-  )
-  assert.ok(lost?.type === 'gaveUp' && /See the store/.test(lost.failure.remedy ?? ''))
-  const none = { committed: 0, quarantined: 0, failed: 0 }
-  const [refused] = judge(readerStatus({ outcome: none }), ledgerStatus())
-  assert.ok(refused?.type === 'gaveUp' && refused.failure.kind === 'invalid')
+test('judge: a lost store outweighs the rest, with its own remedy where it has one', () => {
+  for (const [remedy, says] of [
+    [null, /^See the store and its rights\. Then run again/],
+    ['Allow it.', /^Allow it\. Then run again/],
+  ] as const) {
+    const gaveUp = { reason: 'nothing for 30 minutes', remedy }
+    const [lost] = judge(readerStatus({ outcome }), ledgerStatus({ gaveUp }))
+    assert.ok(lost?.type === 'gaveUp' && lost.failure.kind === 'unavailable')
+    assert.match(lost.failure.remedy ?? '', says)
+  }
+})
+
+test('judge: a dataset of no usable row is refused, where nothing was sent either', () => {
+  const none = readerStatus({ outcome: { committed: 0, quarantined: 0, failed: 0 } })
+  const idle = ledgerStatus({ segments: 0, stored: { samples: 0, bytes: 0, tokens: 0 } })
+  const [refused] = judge(none, idle)
+  assert.ok(refused?.type === 'refused' && refused.failure.kind === 'invalid')
+  assert.deepEqual(types(none, ledgerStatus()), ['gaveUp'])
 })
 
 test('judge: an import works once a file is in hand, and is whole where all were taken', () => {

@@ -12,6 +12,7 @@ function lifeAfter(...events: RunEvent[]) {
 }
 
 const checked: RunEvent = { type: 'checked' }
+const begun: RunEvent = { type: 'begun' }
 const replayed: RunEvent = { type: 'replayed' }
 const drained: RunEvent = { type: 'drained' }
 const finished = (incomplete: boolean): RunEvent => ({ type: 'finished', incomplete })
@@ -57,10 +58,36 @@ test('run: given up, the kind of its failure says what a person may do', () => {
 })
 
 test('run: given up when work was under way, it is code 4 whatever the reason', () => {
-  const code = (kind: FailureKind) => lifeAfter(checked, replayed, gaveUp(kind), drained).code
-  assert.equal(code('unavailable'), exitCodes.gaveUp)
-  assert.equal(code('invalid'), exitCodes.gaveUp)
-  assert.equal(code('superseded'), exitCodes.held)
+  const places: RunEvent[][] = [
+    [checked, begun],
+    [checked, begun, replayed],
+  ]
+  for (const before of places) {
+    const code = (kind: FailureKind): number => lifeAfter(...before, gaveUp(kind), drained).code
+    assert.equal(code('unavailable'), exitCodes.gaveUp)
+    assert.equal(code('invalid'), exitCodes.gaveUp)
+    assert.equal(code('corrupt'), exitCodes.gaveUp)
+    assert.equal(code('superseded'), exitCodes.held)
+  }
+})
+
+test('run: what ends a drain in giving up counts as the work that was under way', () => {
+  const after = (...before: RunEvent[]) => lifeAfter(...before, gaveUp('invalid'), drained).code
+  assert.equal(after(checked, stop(143)), exitCodes.refused)
+  assert.equal(after(checked, begun, stop(143)), exitCodes.gaveUp)
+  assert.equal(after(checked, stop(143), begun), exitCodes.gaveUp)
+  assert.equal(after(checked, begun, replayed, finished(true)), exitCodes.gaveUp)
+  assert.equal(after(checked, begun, gaveUp('unavailable')), exitCodes.gaveUp)
+})
+
+test('run: nothing to work on is refused wherever it is found, unless it was told to stop', () => {
+  const refused: RunEvent = { type: 'refused', failure: new Failure('invalid', 'no row') }
+  const places: RunEvent[][] = [[checked], [checked, begun], [checked, begun, replayed]]
+  for (const before of places) {
+    const { value, code } = lifeAfter(...before, refused, drained)
+    assert.deepEqual([value, code], ['gaveUp', exitCodes.refused])
+  }
+  assert.equal(lifeAfter(checked, replayed, stop(143), refused, drained).code, 143)
 })
 
 test('run: a pause holds until it is lifted, and a run that is paused may finish', () => {
