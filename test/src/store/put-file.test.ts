@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { seededRandom, systemClock } from '../../../src/clock.ts'
+import { seededRandom } from '../../../src/clock.ts'
 import type { Fault } from '../../../src/dev-s3/faults.ts'
 import { Failure } from '../../../src/failure.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
@@ -136,38 +136,6 @@ test('put file: a store without checksums is asked once, then confirmed otherwis
   assert.equal(await putFile(store, file, { sizes }), 'read-back')
   assert.equal(server.stats.requests.CreateMultipartUpload, 2)
   assert.equal(await isOpen(store), false)
-})
-
-test('put file: an upload whose beginning was answered to nobody is open no more', async (t) => {
-  const server = await embedded()
-  const create = { operation: 'CreateMultipartUpload' }
-  const sizes = { wholeBytesMax: 5 * MiB, partBytes: 5 * MiB }
-  const plain = s3At(server.endpoint)
-  const store = retrying(plain, { attempts: 3, clock: systemClock, random: () => 0 })
-  const file = await fileOf(t, 6 * MiB)
-  server.faults.push({ match: create, kind: 'drop-answer', times: 1 })
-  assert.equal(await putFile(store, file, { sizes }), 'checksum')
-  assert.equal(server.stats.requests.CreateMultipartUpload, 2)
-  assert.equal(await isOpen(plain), false)
-
-  // Where they may not be listed, the object is there all the same.
-  const denied = { kind: 'error', status: 403, code: 'AccessDenied', times: 9 } as const
-  server.faults.push(
-    { match: create, kind: 'drop-answer', times: 1 },
-    { match: { operation: 'ListMultipartUploads' }, ...denied },
-  )
-  assert.equal(await putFile(store, { ...file, key: 'other' }, { sizes }), 'checksum')
-})
-
-test('put file: an upload of its key that another began meanwhile, and sends, stays', async (t) => {
-  const store = new Watched()
-  store.beforeComplete = () => {
-    store.beforeComplete = () => undefined
-    void store.startMultipart('k').then((other) => other.putPart(1, Buffer.from('another’s')))
-  }
-  assert.equal(await putFile(store, await fileOf(t, 130), { sizes: small }), 'checksum')
-  const [left, ...more] = await store.openMultiparts('k')
-  assert.deepEqual([(await left?.listParts())?.length, more.length], [1, 0])
 })
 
 test('put file: where a part fails, no part comes after the abort', async (t) => {
