@@ -1,6 +1,8 @@
+import { z } from 'zod'
 import { systemClock } from '../src/clock.ts'
-import { parseConfig } from '../src/config/load.ts'
+import { valuesIn } from '../src/config/load.ts'
 import type { S3Config } from '../src/config/schema.ts'
+import { isFailure } from '../src/failure.ts'
 import { openLog } from '../src/log.ts'
 import type { Run } from '../src/run/identity.ts'
 import { configKey, requireRun } from '../src/run/stored-run.ts'
@@ -32,6 +34,8 @@ export const s3Given = ({ endpoint, region }: StoreOptions): Partial<S3Config> =
   ...(region !== undefined && { region }),
 })
 
+/** For a store that may not be there. */
+const hastyTimeouts = { connectMs: 3_000, idleMs: 5_000 }
 /** How long a store is waited for that was there a moment ago. */
 const awayMs = 5 * 60_000
 /** A store that stumbles is not spoken of; one that stays away is, now and then. */
@@ -40,19 +44,17 @@ const sayMs = 30_000
 
 /**
  * The store of a run, as a command beside the run uses it. One that cannot be reached is told of
- * within seconds; one that could is waited for.
+ * within half a minute; one that could is waited for.
  *
  * @returns  also the place, with the settings that the run has for it
- * @throws    Failure `unavailable`: it does not answer; `invalid`: it holds no run, or its
- *            configuration is none; `corrupt`
+ * @throws   Failure `unavailable`: it does not answer; `invalid`: it holds no run; `corrupt`
  */
 export async function storeOfRun(
-  given: StorePlace,
+  asked: StorePlace,
   { actor, acquire }: { readonly actor: string; readonly acquire: Acquire },
 ): Promise<{ readonly store: ObjectStore; readonly run: Run; readonly place: StorePlace }> {
-  const hasty = await soleStore(given, { acquire })
-  const { run, s3 } = await foundIn(hasty).finally(() => hasty.close())
-  const place = { url: given.url, s3: { ...s3, ...given.s3 } }
+  const { run, s3 } = await firstContact(asked, acquire)
+  const place = { url: asked.url, s3: { ...s3, ...asked.s3 } }
   const log = openLog({ ...consoleTarget, actor })
   let saidAt = Number.NEGATIVE_INFINITY
   const store = await soleStore(place, {
@@ -68,12 +70,58 @@ export async function storeOfRun(
   return { store, run, place }
 }
 
-/** The run, and how its configuration says that such a store is spoken to. */
-async function foundIn(store: ObjectStore): Promise<{ readonly run: Run; readonly s3: S3Options }> {
-  const run = await requireRun(store)
-  const text = await store.get(configKey)
-  if (!text) return { run, s3: {} }
-  const name = `${store.url}/${configKey}`
-  const { config } = parseConfig(text.toString('utf8'), { name, base: process.cwd() })
-  return { run, s3: { pathStyle: config.s3.pathStyle, checksums: config.s3.checksums } }
+/** Of the configuration, what tells how such a store is spoken to; all else is no matter here. */
+const spokenTo = z.object({
+  s3: z.object({
+    pathStyle: z.boolean().optional(),
+    checksums: z.enum(['when-supported', 'when-required']).optional(),
+  }),
+})
+
+/** The run, and how its store is spoken to, as far as its configuration can be read. */
+interface Found {
+  readonly run: Run
+  readonly s3: S3Options
+}
+
+async function firstContact({ url, s3 }: StorePlace, acquire: Acquire): Promise<Found> {
+  const hasty = { ...s3, timeouts: hastyTimeouts }
+  try {
+    return await foundAt({ url, s3: hasty }, { acquire })
+  } catch (error) {
+    if (!isFailure(error, 'invalid')) throw error
+    // A few stores know a bucket by its host's name alone, and only their run could tell.
+    const byHost = { url, s3: { ...hasty, pathStyle: false } }
+    const found = await foundAt(byHost, { acquire, attempts: 1 }).catch(() => undefined)
+    if (!found) throw error
+    return found
+  }
+}
+
+async function foundAt(
+  place: StorePlace,
+  use: { readonly acquire: Acquire; readonly attempts?: number },
+): Promise<Found> {
+  const store = await soleStore(place, use)
+  try {
+    const run = await requireRun(store)
+    const text = await store.get(configKey)
+    return { run, s3: text ? settingsIn(text.toString('utf8')) : {} }
+  } finally {
+    store.close()
+  }
+}
+
+function settingsIn(text: string): S3Options {
+  try {
+    const { pathStyle, checksums } = spokenTo.parse(valuesIn(text, configKey)).s3
+    return {
+      ...(pathStyle !== undefined && { pathStyle }),
+      ...(checksums !== undefined && { checksums }),
+    }
+  } catch (error) {
+    // Whoever needs all of it will say what is wrong with it.
+    if (isFailure(error) || error instanceof z.ZodError) return {}
+    throw error
+  }
 }

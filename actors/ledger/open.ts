@@ -21,6 +21,7 @@ export interface OpenedLedger {
   readonly ledger: Ledger
   readonly committer: Committer
   readonly compactor: Compactor
+  readonly manifest: Manifest
 }
 
 export interface OpenParts {
@@ -44,7 +45,12 @@ export interface OpenParts {
  */
 export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<OpenedLedger> {
   const { store, log, clock = systemClock } = parts
-  const manifest = openManifest(store, { writer: newWriterId(clock, Math.random), clock })
+  const manifest = openManifest(store, {
+    writer: newWriterId(clock, Math.random),
+    clock,
+    unnoted: (failure) =>
+      log.warn({ err: failure }, 'it was not noted how far the manifest is written'),
+  })
   const table = await manifest.replay()
   log.info({ committed: table.stored, quarantined: table.quarantined }, 'manifest replayed')
   parts.replayed()
@@ -78,7 +84,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     const counts = { whole: found.good.length, torn: found.torn.length, temps: found.temps.length }
     log.info(counts, 'spool recovered')
   }
-  return { ledger, committer, compactor }
+  return { ledger, committer, compactor, manifest }
 }
 
 /** A segment is tried until it is there: what it names is stored, and its files wait for it. */

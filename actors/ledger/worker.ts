@@ -26,7 +26,7 @@ const store = await patientStore(input.store, {
   attempts: input.attempts,
   log,
 })
-const { ledger, committer, compactor } = await openLedger(input, {
+const { ledger, committer, compactor, manifest } = await openLedger(input, {
   generation: self.generation,
   store,
   log,
@@ -84,6 +84,7 @@ self.live({
     life.send({ type: 'drain' })
     await committer.flush()
     await compactor.stop()
+    await manifest.noted()
     await ledger.sweep()
     life.send({ type: 'drained' })
   },

@@ -40,7 +40,12 @@ export function parseConfig(text: string, from: { name: string; base: string }):
   return { config: withAbsolutePaths(parsed.data, from.base), warnings: warningsOf(parsed.data) }
 }
 
-function valuesIn(text: string, name: string): unknown {
+/**
+ * What is written there, not looked at yet.
+ *
+ * @throws Failure `invalid`: it is no YAML
+ */
+export function valuesIn(text: string, name: string): unknown {
   const document = parseDocument(text)
   if (document.errors.length > 0) {
     const faults = document.errors.map((error) => error.message.split('\n')[0].replace(/:$/, ''))

@@ -90,15 +90,19 @@ export function parseHeader(metadata: ReadonlyMap<string, string>, name: string)
   const text = metadata.get(headerKey)
   if (text === undefined) throw damaged(name, `no ${headerKey} in its schema's metadata`)
   const json: unknown = JSON.parse(text)
-  const { format } = z.looseObject({ format: z.int() }).parse(json)
-  if (format !== formatVersion) {
-    throw new Failure(
-      'invalid',
-      `manifest of another format. key=${name}, want=${formatVersion}, found=${format}`,
-      { remedy: 'Use the version of draftsmith that wrote it, or a later one.' },
-    )
-  }
+  requireFormat(json, name)
   return headerSchema.parse(json)
+}
+
+/** @throws Failure `invalid`: written by another version */
+export function requireFormat(json: unknown, name: string): void {
+  const { format } = z.looseObject({ format: z.int() }).parse(json)
+  if (format === formatVersion) return
+  throw new Failure(
+    'invalid',
+    `manifest of another format. key=${name}, want=${formatVersion}, found=${format}`,
+    { remedy: 'Use the version of draftsmith that wrote it, or a later one.' },
+  )
 }
 
 /**

@@ -22,7 +22,7 @@ import { segmentKey, snapshotsPrefix } from './names.ts'
 import { type Replayed, replay, uncoveredIn } from './replay.ts'
 import { encodeManifest, isWhole } from './segment.ts'
 import { EntryTable } from './table.ts'
-import { noteWritten } from './written.ts'
+import { WrittenNote } from './written.ts'
 
 /** The manifest, open for one start: read by `replay`, written under this start's name alone. */
 export interface Manifest {
@@ -55,6 +55,8 @@ export interface Manifest {
   compact(options: CompactOptions): Promise<Compacted>
   /** What `compact` would remove now; changes nothing in the store. */
   needless(options: { readonly graceMs: number }): Promise<readonly NeedlessFile[]>
+  /** Settles when what was appended is noted beside the manifest, or could not be. */
+  noted(): Promise<void>
   /** Aborts snapshots that an earlier start left half sent. For who holds the run's lock alone. */
   abortUnfinished(): Promise<void>
 }
@@ -68,18 +70,21 @@ export interface ManifestOptions {
   readonly writer: string
   readonly clock?: Clock
   readonly random?: Random
+  /** Told why it was not noted how far this manifest is written; harmless, but for a loss untold. */
+  readonly unnoted?: (failure: Failure) => void
 }
 
 /** Reads nothing yet: `replay` does. */
 export function openManifest(store: ObjectStore, options: ManifestOptions): Manifest {
-  const { writer, clock = systemClock, random = Math.random } = options
+  const { writer, clock = systemClock, random = Math.random, unnoted = () => undefined } = options
   const state: Replayed = {
     table: new EntryTable(),
     heads: new Map(),
     snapshots: new Map(),
     seen: new Map(),
   }
-  const segments = new SegmentWriter(store, writer, state)
+  const note = new WrittenNote(store, unnoted)
+  const segments = new SegmentWriter(store, writer, { state, note })
   const serial = queue()
   const compactions = queue()
   const refresh = () => serial(() => replay(store, state))
@@ -101,6 +106,7 @@ export function openManifest(store: ObjectStore, options: ManifestOptions): Mani
       compactions(() => compact(store, { state, refresh }, { ...how, clock, random })),
     needless: ({ graceMs }) =>
       compactions(() => findNeedless({ state, refresh }, { graceMs, clock })),
+    noted: () => note.settled(),
     abortUnfinished: () =>
       compactions(async () => {
         await abortUploads(store, snapshotsPrefix)
@@ -123,11 +129,17 @@ class SegmentWriter {
   readonly #store: ObjectStore
   readonly #writer: string
   readonly #state: Replayed
+  readonly #note: WrittenNote
 
-  constructor(store: ObjectStore, writer: string, state: Replayed) {
+  constructor(
+    store: ObjectStore,
+    writer: string,
+    { state, note }: { readonly state: Replayed; readonly note: WrittenNote },
+  ) {
     this.#store = store
     this.#writer = writer
     this.#state = state
+    this.#note = note
   }
 
   async append(entries: readonly ManifestEntry[]): Promise<string> {
@@ -155,7 +167,7 @@ class SegmentWriter {
     this.next = seq + 1
     this.#state.heads.set(this.#writer, this.next)
     this.#state.table.merge(block)
-    await noteWritten(this.#store, this.#state.heads)
+    this.#note.note(this.#state.heads)
   }
 
   /** A 200 alone proves nothing, and what the segment names is removed from the spool next. */

@@ -11,6 +11,7 @@ import {
   segmentKey,
   segmentsPrefix,
   snapshotsPrefix,
+  writtenKey,
 } from './names.ts'
 import { openObject, readersMax } from './read.ts'
 import type { EntryTable } from './table.ts'
@@ -26,7 +27,7 @@ export interface Replayed {
   readonly heads: Map<string, number>
   /** Every snapshot that was opened. */
   readonly snapshots: Map<string, KnownSnapshot>
-  /** What is known to have been written: noted beside it, or seen by writers of what was read. */
+  /** What the writers of the segments read had seen. */
   readonly seen: Map<string, number>
 }
 
@@ -61,16 +62,17 @@ export interface Listing {
  * @throws    Failure `corrupt`: a file is damaged, or one that must have been written is not there
  */
 export async function replay(store: ObjectStore, state: Replayed): Promise<Listing> {
-  let gap: SegmentName | undefined
-  raise(state.seen, await readWritten(store))
+  const noted = await readWritten(store)
+  let gap: Gap | undefined
   for (let tries = 0; tries < triesMax; tries++) {
     gap = undefined
-    const listing = await list(store)
-    if (!(await readSnapshots(store, listing, state))) continue
-    gap = gapsIn(listing, state)[0]
+    const listed = await list(store)
+    if (!(await readSnapshots(store, listed, state))) continue
+    const listing = await withUnlisted(store, listed, { state, noted })
+    gap = gapIn(listing, state, noted)
     if (gap) continue
     if (!(await readSegments(store, listing, state))) continue
-    gap = gapsIn(listing, state)[0]
+    gap = gapIn(listing, state, noted)
     if (!gap) return listing
   }
   if (gap) throw missing(gap)
@@ -172,20 +174,48 @@ export function uncoveredIn({ heads, snapshots }: Replayed): number {
   return count
 }
 
-const gapsIn = (listing: Listing, state: Replayed): readonly SegmentName[] =>
-  absent(state.heads, open(listing.segments, state), state.seen)
+interface Gap extends SegmentName {
+  /** Nothing that is left of the manifest knows of it: only what was noted beside it. */
+  readonly onlyNoted: boolean
+}
+
+function gapIn(listing: Listing, state: Replayed, noted: Heads): Gap | undefined {
+  const listed = open(listing.segments, state)
+  const [known] = absent(state.heads, listed, state.seen)
+  if (known) return { ...known, onlyNoted: false }
+  const [told] = absent(state.heads, listed, noted)
+  return told && { ...told, onlyNoted: true }
+}
+
+/** A store may list late what it has long confirmed: by its name it is found. */
+async function withUnlisted(
+  store: ObjectStore,
+  listing: Listing,
+  { state, noted }: { readonly state: Replayed; readonly noted: Heads },
+): Promise<Listing> {
+  const segments = [...listing.segments]
+  for (;;) {
+    const gap = gapIn({ ...listing, segments }, state, noted)
+    const key = gap && segmentKey(gap)
+    const found = key && (await store.head(key))
+    if (!found) return { ...listing, segments }
+    segments.push({ writer: gap.writer, seq: gap.seq, key, size: found.size })
+  }
+}
 
 /** Those whose entries are not in the table yet. */
 const open = (segments: readonly ListedSegment[], { heads }: Replayed): ListedSegment[] =>
   segments.filter((segment) => !includes(heads, segment))
 
-const missing = (name: SegmentName): Failure =>
+const missing = (gap: Gap): Failure =>
   new Failure(
     'corrupt',
-    `manifest segment is missing, and no snapshot holds it. key=${segmentKey(name)}`,
+    `manifest segment is missing, and no snapshot holds it. key=${segmentKey(gap)}`,
     {
-      remedy:
-        'Restore this object (from a version or a copy). Or remove everything under manifest/, ' +
-        'knowingly: then every sample is extracted again.',
+      remedy: gap.onlyNoted
+        ? `Restore this object (from a version or a copy). Or remove ${writtenKey}, knowingly: ` +
+          'then every sample that only such missing files name is extracted again.'
+        : 'Restore this object (from a version or a copy). Or remove everything under manifest/, ' +
+          'knowingly: then every sample is extracted again.',
     },
   )

@@ -6,11 +6,12 @@ import { z } from 'zod'
 import { Failure, isFailure } from '../failure.ts'
 import { putBytes } from '../store/put-confirmed.ts'
 import type { ObjectStore } from '../store/store.ts'
+import { formatVersion, requireFormat } from './header.ts'
 import type { Heads } from './heads.ts'
 import { isWriterId, writtenKey } from './names.ts'
 
 const schema = z.object({
-  format: z.literal(1),
+  format: z.literal(formatVersion),
   /** Of each writer, how many segments it has written. */
   segments: z.record(z.string().refine(isWriterId), z.int().positive()),
 })
@@ -19,14 +20,17 @@ const schema = z.object({
  * Empty where nothing was noted. To be read before the manifest is listed: what was written since
  * is no gap.
  *
- * @throws Failure `corrupt`: it is there and cannot be read
+ * @throws Failure `corrupt`: it is there and cannot be read; `invalid`: of another version
  */
 export async function readWritten(store: ObjectStore): Promise<Heads> {
   const bytes = await store.get(writtenKey)
   if (!bytes) return new Map()
   try {
-    return new Map(Object.entries(schema.parse(JSON.parse(bytes.toString('utf8'))).segments))
+    const json: unknown = JSON.parse(bytes.toString('utf8'))
+    requireFormat(json, writtenKey)
+    return new Map(Object.entries(schema.parse(json).segments))
   } catch (cause) {
+    if (isFailure(cause)) throw cause
     throw new Failure('corrupt', `manifest file is damaged. key=${writtenKey}`, {
       remedy: 'Remove this object: it only tells what is missing, and is written anew.',
       cause,
@@ -34,12 +38,51 @@ export async function readWritten(store: ObjectStore): Promise<Heads> {
   }
 }
 
-/** A note that the store does not take harms nothing: the next commit notes more. */
-export async function noteWritten(store: ObjectStore, heads: Heads): Promise<void> {
-  const note: z.output<typeof schema> = { format: 1, segments: Object.fromEntries(heads) }
-  try {
-    await putBytes(store, writtenKey, Buffer.from(`${JSON.stringify(note)}\n`))
-  } catch (error) {
-    if (!isFailure(error)) throw error
+/** One put under way at most, and after it the newest: no commit waits for its note. */
+export class WrittenNote {
+  readonly #store: ObjectStore
+  readonly #failed: (failure: Failure) => void
+  #next: Heads | undefined
+  #putting: Promise<void> | undefined
+
+  /** @param failed  told why one was not noted: the next commit notes it too */
+  constructor(store: ObjectStore, failed: (failure: Failure) => void) {
+    this.#store = store
+    this.#failed = failed
+  }
+
+  note(heads: Heads): void {
+    this.#next = new Map(heads)
+    this.#putting ??= this.#putAll().finally(() => {
+      this.#putting = undefined
+    })
+  }
+
+  /** Settles when the last one is there, or could not be put. */
+  async settled(): Promise<void> {
+    await this.#putting
+  }
+
+  async #putAll(): Promise<void> {
+    while (this.#next) {
+      const heads = this.#next
+      this.#next = undefined
+      try {
+        await this.#put({ format: formatVersion, segments: Object.fromEntries(heads) })
+      } catch (error) {
+        if (!isFailure(error)) throw error
+        this.#failed(error)
+      }
+    }
+  }
+
+  async #put(note: z.output<typeof schema>): Promise<void> {
+    try {
+      await putBytes(this.#store, writtenKey, Buffer.from(`${JSON.stringify(note)}\n`))
+    } catch (error) {
+      // Half of one would stop the next reader; none only tells him less.
+      if (isFailure(error, 'corrupt')) await this.#store.remove(writtenKey)
+      throw error
+    }
   }
 }

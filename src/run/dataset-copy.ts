@@ -9,7 +9,7 @@ import { Failure, isFailure } from '../failure.ts'
 import { makeFolder } from '../new-folder.ts'
 import { diskFailure } from '../spool/disk-failure.ts'
 import { confirm, type Rung } from '../store/confirm.ts'
-import { putBytes, sentAgain } from '../store/put-confirmed.ts'
+import { putBytes } from '../store/put-confirmed.ts'
 import { type FileToPut, type PartSizes, putFile } from '../store/put-file.ts'
 import type { ObjectInfo, ObjectStore } from '../store/store.ts'
 
@@ -194,7 +194,11 @@ async function fetchFile(
     if (isThere) return
     await makeFolder(dirname(path))
     // What arrives damaged once may have been the line.
-    await sentAgain(() => download(store, file, temporary))
+    // What arrives damaged once may have been the line.
+    if (!(await download(store, file, temporary)).isSame) {
+      const { isSame, facts } = await download(store, file, temporary)
+      if (!isSame) throw differing(facts)
+    }
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined)
@@ -206,10 +210,10 @@ async function download(
   store: ObjectStore,
   file: DatasetIndex['files'][number],
   path: string,
-): Promise<void> {
+): Promise<{ readonly isSame: boolean; readonly facts: string }> {
   const key = `dataset/${file.path}`
   await using out = await open(path, 'w')
-  let [crc, found] = [0, 0]
+  let [crc, bytes] = [0, 0]
   for (let start = 0; start < file.bytes; start += chunkBytes) {
     const end = Math.min(file.bytes, start + chunkBytes)
     const chunk = await store.get(key, { start, end })
@@ -219,19 +223,21 @@ async function download(
       })
     }
     crc = crc32(chunk, crc)
-    found += chunk.length
+    bytes += chunk.length
     await out.writeFile(chunk)
     // The object ends here, whatever its index says: nothing would come of asking for more.
-    if (found < end) break
+    if (bytes < end) break
   }
-  if (found === file.bytes && crc === file.crc32) return
-  const bytes = found === file.bytes ? '' : `, bytes: want=${file.bytes}, found=${found}`
-  const values = `key=${key}, want=${file.crc32}, found=${crc}${bytes}`
-  throw new Failure('corrupt', `a file of the dataset differs from its index. ${values}`, {
+  const sizes = bytes === file.bytes ? '' : `, bytes: want=${file.bytes}, found=${bytes}`
+  const facts = `key=${key}, want=${file.crc32}, found=${crc}${sizes}`
+  return { isSame: bytes === file.bytes && crc === file.crc32, facts }
+}
+
+const differing = (facts: string): Failure =>
+  new Failure('corrupt', `a file of the dataset differs from its index. ${facts}`, {
     remedy:
       'Remove this object, then run again on a machine that has the dataset: it is uploaded anew.',
   })
-}
 
 async function sizeOf(path: string): Promise<number | undefined> {
   try {

@@ -73,9 +73,11 @@ async function holdsRun(store: ObjectStore): Promise<boolean> {
   }
 }
 
+const manifestFiles = ['manifest/segments/', 'manifest/snapshots/', 'manifest/written.json']
+
 /** What a manifest names was computed by some run; without its run.json nobody knows which. */
 async function requireNoManifest(store: ObjectStore): Promise<void> {
-  for (const prefix of ['manifest/segments/', 'manifest/snapshots/']) {
+  for (const prefix of manifestFiles) {
     const { objects } = await store.listPage({ prefix })
     if (objects.length === 0) continue
     throw new Failure('corrupt', `the store has a manifest and no run.json. store=${store.url}`, {

@@ -38,8 +38,7 @@ async function requireParts(
   upload: MultipartUpload,
   { parts, refused }: { readonly parts: readonly PartRef[]; readonly refused: Failure },
 ): Promise<void> {
-  // Where there is no such upload, or it may not be listed, nothing is known.
-  const held = await upload.listParts().catch(() => undefined)
+  const held = await partsOf(upload)
   if (!held) return
   const sizes = new Map(held.map(({ number, size }) => [number, size]))
   const other = parts.find(({ number, size }) => sizes.get(number) !== size)
@@ -50,4 +49,14 @@ async function requireParts(
     remedy: 'Start the upload anew.',
     cause: refused,
   })
+}
+
+/** Undefined where there is no such upload, or it may not be listed. */
+async function partsOf(upload: MultipartUpload): Promise<readonly PartRef[] | undefined> {
+  try {
+    return await upload.listParts()
+  } catch (error) {
+    if (isFailure(error, 'invalid')) return undefined
+    throw error
+  }
 }

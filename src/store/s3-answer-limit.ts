@@ -1,6 +1,5 @@
 import { pipeline, Readable, Transform, type TransformCallback } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
-import { Failure } from '../failure.ts'
 
 /** A listing's page of a thousand keys of the greatest length is a tenth of this. */
 const answerBytesMax = 16 << 20
@@ -38,10 +37,9 @@ function limited(body: Readable): Readable {
   return pipeline(body, count, () => undefined)
 }
 
-const tooLong = (): Failure =>
-  new Failure('unavailable', `the answer does not end. bytes=${answerBytesMax} or more`, {
-    remedy: 'Check s3.endpoint, and what lies between: a portal, a proxy.',
-  })
+/** A plain error: the SDK writes into the message of whatever it catches. */
+const tooLong = (): Error =>
+  Object.assign(new Error(`bytes=${answerBytesMax} or more`), { code: 'ANSWER_WITHOUT_END' })
 
 function isAnswer(response: unknown): response is { statusCode: number; body: Readable } {
   return (

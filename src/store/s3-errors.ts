@@ -121,6 +121,8 @@ const byNetwork: Readonly<Record<string, Meaning>> = {
   EMFILE: passing('this process has too many files open'),
   ENOTFOUND: passing('its name is not known', ADDRESS),
   EAI_AGAIN: passing('names cannot be looked up', ADDRESS),
+  /** Of `limitAnswers`. */
+  ANSWER_WITHOUT_END: passing('its answer does not end', ADDRESS),
   ERR_INVALID_URL: final('its endpoint is no URL', ENDPOINT),
   ERR_INVALID_CHAR: final('a key or a token of the credentials has a character too many', KEYS),
   EPROTO: final('it does not speak TLS', 'Check s3.endpoint: http or https?'),

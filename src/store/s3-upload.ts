@@ -10,6 +10,7 @@ import { Failure } from '../failure.ts'
 import { readBody } from './body.ts'
 import { nextOf, type S3Bucket, there } from './s3-bucket.ts'
 import type { Deadline } from './s3-connection.ts'
+import { listing } from './s3-granted.ts'
 import { acknowledged, crcToHeader, guardOf } from './s3-headers.ts'
 import type { Acknowledgement, Body, MultipartUpload, PartRef, PutOptions } from './store.ts'
 
@@ -88,9 +89,10 @@ export class S3Multipart implements MultipartUpload {
     do {
       const marker = at === undefined ? {} : { PartNumberMarker: at }
       const command: ListPartsCommand = new ListPartsCommand({ ...this.#upload, ...marker })
-      const page: ListPartsCommandOutput = await this.#ask('list parts', {}, ({ signal }) =>
+      const answer: ListPartsCommandOutput = await this.#ask('list parts', {}, ({ signal }) =>
         client.send(command, { abortSignal: signal }),
       )
+      const page = listing(answer, this.#what)
       this.#guard ??= guardBy(page)
       for (const { PartNumber: number, Size: size, ...part } of page.Parts ?? []) {
         const { etag, crc32 } = acknowledged(part)

@@ -36,5 +36,6 @@ export async function markLost(
     stillHeld()
     await manifest.append(losses.slice(at, at + segmentLines))
   }
+  await manifest.noted()
   return losses.length
 }

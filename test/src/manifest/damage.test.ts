@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '../../../src/clock.ts'
+import type { Failure } from '../../../src/failure.ts'
 import { openManifest } from '../../../src/manifest/log.ts'
 import { segmentKey, writtenKey } from '../../../src/manifest/names.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
-import { keys, open, random, writerId, written } from './writers.ts'
+import type { Acknowledgement, Body, PutOptions } from '../../../src/store/store.ts'
+import { contents } from './entries.ts'
+import { keys, open, random, some, writerId, written } from './writers.ts'
 
 test('manifest: a missing segment is refused by name, in the middle and at the end', async () => {
   const store = new MemoryStore()
@@ -24,7 +27,82 @@ test('manifest: a missing segment is refused by name, in the middle and at the e
   await store.put(middle, kept)
   const last = segmentKey({ writer: first.writer, seq: 2 })
   await store.remove(last)
-  await assert.rejects(open(store).replay(), { kind: 'corrupt', message: new RegExp(last) })
+  await assert.rejects(open(store).replay(), {
+    kind: 'corrupt',
+    message: new RegExp(last),
+    remedy: /Or remove manifest\/written.json, knowingly/,
+  })
+  await store.remove(writtenKey)
+  assert.equal((await open(store).replay()).size, 10)
+})
+
+test('manifest: a segment that the store lists late is found by its name', async () => {
+  let late = true
+  class Late extends MemoryStore {
+    override async listPage(ask: { readonly prefix: string; readonly from?: string }) {
+      const page = await super.listPage(ask)
+      const hidden = /00000002\.arrow$|00000001\.arrow$/
+      return late ? { ...page, objects: page.objects.filter(({ key }) => !hidden.test(key)) } : page
+    }
+  }
+  const store = new Late()
+  const { entries } = await written(store, 3)
+  const reader = open(store)
+  assert.deepEqual(contents(await reader.replay()), entries)
+  late = false
+  assert.deepEqual(contents(await reader.replay()), entries)
+})
+
+test('manifest: a note that cannot be kept harms no commit, and leaves no half of one', async () => {
+  class Halving extends MemoryStore {
+    override async put(key: string, body: Body, options?: PutOptions): Promise<Acknowledgement> {
+      if (key !== writtenKey || !(body instanceof Uint8Array)) {
+        return await super.put(key, body, options)
+      }
+      await super.put(key, body.subarray(0, body.length >> 1))
+      return {}
+    }
+  }
+  const store = new Halving()
+  const told: Failure[] = []
+  const manifest = openManifest(store, { writer: writerId(), random, unnoted: (f) => told.push(f) })
+  await manifest.replay()
+  await manifest.append(some(5))
+  await manifest.append(some(5))
+  await manifest.noted()
+  assert.ok(told.length > 0 && told.every(({ kind }) => kind === 'corrupt'))
+  assert.equal(await store.head(writtenKey), undefined)
+  assert.equal((await open(store).replay()).size, 10)
+})
+
+test('manifest: commits wait for no note; the newest is put after the one under way', async () => {
+  const puts: string[] = []
+  let release: (() => void) | undefined
+  class Slow extends MemoryStore {
+    override async put(key: string, body: Body, options?: PutOptions): Promise<Acknowledgement> {
+      if (key === writtenKey) {
+        puts.push(String(body))
+        if (puts.length === 1) await new Promise<void>((resolve) => (release = resolve))
+      }
+      return await super.put(key, body, options)
+    }
+  }
+  const store = new Slow()
+  const manifest = open(store)
+  for (let i = 0; i < 5; i++) await manifest.append(some(1))
+  assert.equal(puts.length, 1)
+  release?.()
+  await manifest.noted()
+  assert.deepEqual(
+    puts.map((text) => /:(\d+)\}\}\n$/.exec(text)?.[1]),
+    ['1', '5'],
+  )
+})
+
+test('manifest: a note of another version is refused as such', async () => {
+  const store = new MemoryStore()
+  await store.put(writtenKey, Buffer.from('{"format":2}'))
+  await assert.rejects(open(store).replay(), { kind: 'invalid', message: /want=1, found=2/ })
 })
 
 test('manifest: where all that was compacted is gone, nobody begins anew in silence', async () => {

@@ -34,5 +34,6 @@ export async function written(store: MemoryStore, segments: number, writer = wri
   await manifest.replay()
   const entries = some(segments * 5)
   for (let i = 0; i < segments; i++) await manifest.append(entries.slice(i * 5, i * 5 + 5))
+  await manifest.noted()
   return { manifest, writer, entries: byHash(entries) }
 }
