@@ -21,11 +21,11 @@ export function raise(heads: Map<string, number>, by: Heads): void {
 
 /**
  * The first segments that must have been written and are not there: below one that is, or below
- * what some segment's writer had seen.
+ * what was written as far as anybody knows.
  *
  * @param known   covered by a snapshot that was read
  * @param listed  what lies in the store
- * @param seen    what the writers of all that was read had seen
+ * @param seen    what is known to have been written: seen by other writers, or noted
  */
 export function absent(
   known: Heads,

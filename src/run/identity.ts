@@ -40,7 +40,7 @@ export type RunIdentity = z.output<typeof identitySchema>
 export type RunPlan = z.output<typeof planSchema>
 export type Run = z.output<typeof runSchema>
 
-/** @throws Failure `corrupt`: it is no run.json of this version */
+/** @throws Failure `corrupt`: it is no run.json; `invalid`: it is of another version */
 export function parseRun(bytes: Uint8Array, where: string): Run {
   let json: unknown
   try {

@@ -6,7 +6,7 @@
 import { Readable } from 'node:stream'
 import { Failure } from '../failure.ts'
 
-/** What is read at once, where no range says less; no buffer could hold more. */
+/** What is read at once, where no range says less: the run's own files are far smaller. */
 const bodyBytesMax = 2 ** 31
 
 const foreign = (what: string, fact: string): Failure =>
@@ -37,7 +37,7 @@ export function bodyLength(found: Granted, what: string, most = bodyBytesMax): n
     requireTag(found, what)
     const { ContentEncoding = '', ContentLength } = found
     if (ContentLength === undefined) throw foreign(what, 'it tells no length')
-    if (/gzip|deflate|br|zstd/.test(ContentEncoding)) {
+    if (/\b(gzip|deflate|br|zstd)\b/i.test(ContentEncoding)) {
       throw foreign(what, `its bytes are packed, Content-Encoding=${ContentEncoding}`)
     }
     if (ContentLength <= most) return ContentLength
