@@ -76,14 +76,14 @@ export interface ManifestOptions {
 
 /** Reads nothing yet: `replay` does. */
 export function openManifest(store: ObjectStore, options: ManifestOptions): Manifest {
-  const { writer, clock = systemClock, random = Math.random, unnoted = () => undefined } = options
+  const { writer, clock = systemClock, random = Math.random } = options
   const state: Replayed = {
     table: new EntryTable(),
     heads: new Map(),
     snapshots: new Map(),
     seen: new Map(),
   }
-  const note = new WrittenNote(store, unnoted)
+  const note = new WrittenNote(store, options.unnoted)
   const segments = new SegmentWriter(store, writer, { state, note })
   const serial = queue()
   const compactions = queue()

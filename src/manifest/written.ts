@@ -41,12 +41,12 @@ export async function readWritten(store: ObjectStore): Promise<Heads> {
 /** One put under way at most, and after it the newest: no commit waits for its note. */
 export class WrittenNote {
   readonly #store: ObjectStore
-  readonly #failed: (failure: Failure) => void
+  readonly #failed: ((failure: Failure) => void) | undefined
   #next: Heads | undefined
   #putting: Promise<void> | undefined
 
   /** @param failed  told why one was not noted: the next commit notes it too */
-  constructor(store: ObjectStore, failed: (failure: Failure) => void) {
+  constructor(store: ObjectStore, failed: ((failure: Failure) => void) | undefined) {
     this.#store = store
     this.#failed = failed
   }
@@ -71,7 +71,7 @@ export class WrittenNote {
         await this.#put({ format: formatVersion, segments: Object.fromEntries(heads) })
       } catch (error) {
         if (!isFailure(error)) throw error
-        this.#failed(error)
+        this.#failed?.(error)
       }
     }
   }

@@ -42,7 +42,8 @@ test('manifest: a segment that the store lists late is found by its name', async
     override async listPage(ask: { readonly prefix: string; readonly from?: string }) {
       const page = await super.listPage(ask)
       const hidden = /00000002\.arrow$|00000001\.arrow$/
-      return late ? { ...page, objects: page.objects.filter(({ key }) => !hidden.test(key)) } : page
+      if (!late) return page
+      return { ...page, objects: page.objects.filter(({ key }) => !hidden.test(key)) }
     }
   }
   const store = new Late()
