@@ -70,7 +70,7 @@ export interface ManifestOptions {
   readonly writer: string
   readonly clock?: Clock
   readonly random?: Random
-  /** Told why it was not noted how far this manifest is written; harmless, but for a loss untold. */
+  /** Told why it was not noted how far this manifest is written: no harm but for a loss untold. */
   readonly unnoted?: (failure: Failure) => void
 }
 

@@ -54,7 +54,7 @@ test('manifest: a segment that the store lists late is found by its name', async
   assert.deepEqual(contents(await reader.replay()), entries)
 })
 
-test('manifest: a note that cannot be kept harms no commit, and leaves no half of one', async () => {
+test('manifest: a note that cannot be kept harms no commit, and no half of it stays', async () => {
   class Halving extends MemoryStore {
     override async put(key: string, body: Body, options?: PutOptions): Promise<Acknowledgement> {
       if (key !== writtenKey || !(body instanceof Uint8Array)) {
