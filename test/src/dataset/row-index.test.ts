@@ -44,8 +44,34 @@ test('row index: what it has hashed is kept, and read by none that comes after',
   const later = again()
   assert.equal(await later.has(hash(1, 2), 3), true)
   assert.equal(await later.has(hash(9)), false)
-  // Of a row that is no use there is no hash to keep.
-  assert.deepEqual(reads, [2, 0, 1, 3, 1])
+  // Of a row that is no use there is no hash to keep; of one that is found, its use is looked at.
+  assert.deepEqual(reads, [2, 0, 1, 3, 1, 0])
+  assert.equal(await later.has(hash(1, 2), 0), true)
+  assert.deepEqual(reads, [2, 0, 1, 3, 1, 0])
+})
+
+test('row index: a row that an earlier start hashed is none, if it is no use by now', async (t) => {
+  const unsupervised = { ids: [7, 8], mask: [0, 0] }
+  const { again, hashes } = await open(t, [unsupervised, [100], [6]])
+  // Kept when no column of masks was named, and the target knew more tokens.
+  hashes.set(0, hash(7, 8))
+  hashes.set(1, hash(100))
+  hashes.set(2, hash(6))
+  for (const guesses of [[], [0, 1, 2]]) {
+    const index = again()
+    assert.equal(await index.has(hash(7, 8), guesses[0]), false)
+    assert.equal(await index.has(hash(100), guesses[1]), false)
+    assert.equal(await index.has(hash(6), guesses[2]), true)
+  }
+})
+
+test('row index: of rows with the same token ids any that is of use will do', async (t) => {
+  const unsupervised = { ids: [7, 8], mask: [0, 0] }
+  const rows = [unsupervised, { ids: [7, 8], mask: [0, 1] }, unsupervised]
+  const { again, hashes } = await open(t, rows)
+  for (const row of rows.keys()) hashes.set(row, hash(7, 8))
+  assert.equal(await again().has(hash(7, 8), 0), true)
+  assert.equal(await again().has(hash(7, 8)), true)
 })
 
 test('row index: a known row that is too long now is no row', async (t) => {
