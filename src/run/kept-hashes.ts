@@ -81,32 +81,53 @@ export async function openRowHashes(
 }
 
 export interface KeptHashes {
-  /** Saves what is new, in both places. Settles though a place takes none: the log says so. */
+  /**
+   * Saves what is new, in both places; a saving that is under way is waited for. Settles though a
+   * place takes none: the log says so, and the next saving tries again.
+   */
   now(): Promise<void>
 }
 
 /** Saves the table now and then, wherever there is more in it than before. */
 export function keepRowHashes(
   hashes: RowHashes,
-  { work, store, log }: HashesPlace & { readonly work: string; readonly log: Log },
+  place: HashesPlace & { readonly work: string; readonly log: Log },
 ): KeptHashes {
   let savedKnown = hashes.known
+  const save = async () => {
+    const { known } = hashes
+    if (known !== savedKnown && (await saved(hashes, place))) savedKnown = known
+  }
+  let underWay: Promise<void> | undefined
   const now = async () => {
-    const { known, rows } = hashes
-    if (known === savedKnown) return
-    savedKnown = known
-    const file = rowHashesFile(work)
-    try {
-      hashes.save(file)
-      await store.put(rowHashesKey, await readFile(file))
-      log.info({ rows, known }, 'row hashes are kept, here and in the store')
-    } catch (error) {
-      const failure = diskFailure(error, 'row hashes not written', file)
-      if (!isFailure(failure)) throw error
-      log.warn({ reason: explain(failure) }, 'row hashes are not saved')
-    }
+    // It may have begun with fewer rows than there are by now.
+    await underWay
+    underWay ??= save().finally(() => {
+      underWay = undefined
+    })
+    await underWay
   }
   const timer = setInterval(() => void now(), saveEveryMs)
   timer.unref()
   return { now }
+}
+
+/** Whether both places took it. */
+async function saved(
+  hashes: RowHashes,
+  { work, store, log }: HashesPlace & { readonly work: string; readonly log: Log },
+): Promise<boolean> {
+  const { known, rows } = hashes
+  const file = rowHashesFile(work)
+  try {
+    hashes.save(file)
+    await store.put(rowHashesKey, await readFile(file))
+    log.info({ rows, known }, 'row hashes are kept, here and in the store')
+    return true
+  } catch (error) {
+    const failure = diskFailure(error, 'row hashes not written', file)
+    if (!isFailure(failure)) throw error
+    log.warn({ reason: explain(failure) }, 'row hashes are not saved')
+    return false
+  }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { deferred } from '../../../protocol/deferred.ts'
 import { contentHash } from '../../../src/dataset/fingerprint.ts'
 import { RowHashes, rowHashesFile, rowHashesKey } from '../../../src/dataset/row-hashes.ts'
 import { Failure } from '../../../src/failure.ts'
@@ -46,21 +47,48 @@ test('kept hashes: a table here that is of no use is told, and the store is aske
   assert.match(refused[0].message, /of another dataset. want=3 rows, found=9/)
 })
 
-test('kept hashes: saved when there are more; an absent store is no matter', async (t) => {
+test('kept hashes: saved when there are more; what the store missed it gets later', async (t) => {
   let puts = 0
-  class Away extends MemoryStore {
-    override async put(): Promise<never> {
+  class OnceAway extends MemoryStore {
+    override async put(...args: Parameters<MemoryStore['put']>) {
       puts += 1
-      throw new Failure('unavailable', 'the line is down')
+      if (puts === 1) throw new Failure('unavailable', 'the line is down')
+      return await super.put(...args)
     }
   }
-  const { hashes, kept } = await open(t, new Away())
+  const { place, hashes, kept } = await open(t, new OnceAway())
   await kept.now()
   assert.equal(puts, 0)
   hashes.set(1, hashOf(1))
   await kept.now()
+  assert.deepEqual([puts, await place.store.head(rowHashesKey)], [1, undefined])
   await kept.now()
-  assert.equal(puts, 1)
+  await kept.now()
+  assert.equal(puts, 2)
+  const inStore = await findRowHashes({ ...place, work: null }, (b) => RowHashes.decodeAny(b))
+  assert.equal(inStore?.hashes.known, 1)
+})
+
+test('kept hashes: whoever saves the last of them waits for a saving under way', async (t) => {
+  const [begun, line] = [deferred<void>(), deferred<void>()]
+  class Slow extends MemoryStore {
+    override async put(...args: Parameters<MemoryStore['put']>) {
+      begun.resolve()
+      await line.promise
+      return await super.put(...args)
+    }
+  }
+  const { place, hashes, kept } = await open(t, new Slow())
+  hashes.set(1, hashOf(1))
+  const first = kept.now()
+  await begun.promise
+  hashes.set(2, hashOf(2))
+  const last = Promise.all([kept.now(), kept.now()])
+  line.resolve()
+  await last
+  const inStore = await findRowHashes({ ...place, work: null }, (b) => RowHashes.decodeAny(b))
+  assert.equal(inStore?.hashes.known, 2)
+  await first
 })
 
 test('kept hashes: a disk that will not take them ends nothing', async (t) => {
