@@ -55,7 +55,7 @@ export interface LedgerStatus {
   readonly quarantined: number
   /** Named samples that the store would not take; they stay in the spool. */
   readonly failed: readonly { readonly hash: SampleHash; readonly reason: string }[]
-  /** Since this start. */
+  /** Since this start, each sample once. */
   readonly spooled: Amount
   readonly stored: Amount
   readonly spool: { readonly files: number; readonly bytes: number; readonly full: string | null }

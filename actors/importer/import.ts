@@ -64,12 +64,11 @@ export class Importer {
     while (lost > 0) {
       leftAlone.begin()
       this.#present = Owners.of(await present())
-      const taken = await this.#takeAll()
+      await this.#takeAll()
       const settled = await this.#settle()
       if (settled === undefined) return
-      // A spooled file that was torn must be taken once more.
-      const kept = Owners.of(await present())
-      lost = taken.filter((hash) => !kept.has(hash)).length
+      // A spooled file that was torn must be taken once more, also one of an earlier start.
+      lost = this.#counted.lacking(Owners.of(await present()))
       if (lost > 0) log.warn({ samples: lost }, 'some files must be taken again')
       else this.#finish(settled)
     }
@@ -99,23 +98,21 @@ export class Importer {
     }
   }
 
-  /** @returns  the hashes of all that was spooled */
-  async #takeAll(): Promise<Uint8Array[]> {
+  /** Settles early when told to drain. */
+  async #takeAll(): Promise<void> {
     const { files } = this.#parts
-    const taken: Uint8Array[] = []
     this.#examined = 0
     this.#there = 0
     this.#imported = 0
     this.#counted = new FilesOfRows()
     for (let at = 0; at < files.length; at += lookAhead) {
-      if (!(await this.#mayGoOn())) return taken
+      if (!(await this.#mayGoOn())) return
       const proved = await this.#look(files.slice(at, at + lookAhead))
       for (const group of this.#groups(proved)) {
-        if (!(await this.#hasRoom(bytesOf(group)))) return taken
-        taken.push(...(await this.#spool(this.#lacking(group))))
+        if (!(await this.#hasRoom(bytesOf(group)))) return
+        await this.#spool(this.#lacking(group))
       }
     }
-    return taken
   }
 
   async #look(paths: readonly string[]): Promise<Proved[]> {
@@ -176,8 +173,7 @@ export class Importer {
     return false
   }
 
-  /** @returns  the hashes of those that lie in the spool now */
-  async #spool(group: readonly Proved[]): Promise<Uint8Array[]> {
+  async #spool(group: readonly Proved[]): Promise<void> {
     const { leftAlone, spooled, take } = this.#parts
     const ends = await each(group, (proved) => take.spool(proved))
     const samples: SampleRef[] = []
@@ -189,12 +185,11 @@ export class Importer {
     await spooled(samples)
     this.#imported += samples.length
     this.#inHand -= group.length
-    const hashes = samples.map(({ hash }) => Buffer.from(hash, 'hex'))
-    for (const hash of hashes) {
+    for (const sample of samples) {
+      const hash = Buffer.from(sample.hash, 'hex')
       this.#present.claim(hash, 0)
       this.#counted.add(hash)
     }
-    return hashes
   }
 
   /** What did not end in the store; undefined when told to drain. */

@@ -21,6 +21,7 @@ import {
   storedHashes,
 } from './entries.ts'
 import type { Room } from './room.ts'
+import { SpooledTally, Tally } from './tallies.ts'
 
 /** How long a question for work waits for an answer. */
 const askMs = 5000
@@ -54,8 +55,8 @@ export class Ledger {
   readonly #failed = new Map<SampleHash, { readonly sample: SampleRef; readonly reason: string }>()
   readonly #quarantined = new Set<SampleHash>()
   readonly #admission: Admission
-  readonly #spooled = { samples: 0, bytes: 0, tokens: 0 }
-  readonly #stored = { samples: 0, bytes: 0, tokens: 0 }
+  readonly #spooled = new SpooledTally()
+  readonly #stored = new Tally()
   #lastStoreSuccess: number | null = null
   #busySince = 0
   #refusals = 0
@@ -101,7 +102,7 @@ export class Ledger {
       // Told twice: the same file, counted already.
       if (this.#held(sample.hash)?.crc32 === sample.crc32) continue
       this.#parts.room.added(sample.bytes, asker)
-      if (await this.#keepOrRemove(sample)) count(this.#spooled, sample)
+      if (await this.#keepOrRemove(sample)) this.#spooled.count(sample)
     }
     this.#admission.told(asker)
   }
@@ -136,7 +137,7 @@ export class Ledger {
     const sample = this.#uploads.settle(lease)
     if (!sample) return
     this.#refusals = 0
-    count(this.#stored, sample)
+    this.#stored.count(sample)
     probe('ledger.stored')
     this.#parts.committer.add(storedEntry(sample, key, this.#parts.table.get(sample.hash)))
   }
@@ -162,6 +163,7 @@ export class Ledger {
     this.#parts.log.warn({ hash: sample.hash, reason }, 'torn file removed; its batch runs again')
     await this.#remove(sample)
     this.#pending.delete(sample.hash)
+    this.#spooled.torn(sample)
   }
 
   /** A segment names them: only now may their files go, and now they must. */
@@ -237,8 +239,8 @@ export class Ledger {
       committed: table.stored,
       quarantined: table.quarantined,
       failed: [...this.#failed].map(([hash, { reason }]) => ({ hash, reason })),
-      spooled: { ...this.#spooled },
-      stored: { ...this.#stored },
+      spooled: this.#spooled.sum,
+      stored: this.#stored.sum,
       spool: { files: room.files, bytes: room.bytes, full: this.#admission.full },
       uploading: this.#uploads.leased,
       uncommitted: committer.waiting,
@@ -255,7 +257,7 @@ export class Ledger {
       // Told by a living writer meanwhile.
       if (isHeld(sample)) continue
       this.#parts.room.added(sample.bytes)
-      if (await this.#keepOrRemove(sample)) count(this.#spooled, sample)
+      if (await this.#keepOrRemove(sample)) this.#spooled.count(sample)
     }
   }
 
@@ -289,10 +291,4 @@ export class Ledger {
     await this.#parts.spool.remove(sample)
     this.#parts.room.removed(sample.bytes)
   }
-}
-
-function count(sum: { samples: number; bytes: number; tokens: number }, sample: SampleRef): void {
-  sum.samples++
-  sum.bytes += sample.bytes
-  sum.tokens += sample.tokens
 }

@@ -150,6 +150,26 @@ test('import: a spooled file that is torn is taken once more', async (t) => {
   assert.equal(importer.status().outcome?.committed, 1)
 })
 
+test('import: what an earlier start spooled is taken once more where it is torn', async (t) => {
+  const { promise, resolve } = deferred<void>()
+  const files = { 'a.safetensors': [1] }
+  const { rig, start, reads } = await open(t, { files, rows: [[1]], until: promise })
+  const earlier = await start()
+  const ended = earlier.run()
+  const lease = await untilLeased(rig)
+  earlier.drain()
+  const importer = await start()
+  const running = importer.run()
+  while (importer.status().found === 0) await turn()
+  await rig.ledger.torn(lease, 'cut')
+  resolve()
+  await Promise.all([ended, running])
+  assert.deepEqual(reads, ['a.safetensors', 'a.safetensors'])
+  assert.equal(rig.ledger.status().committed, 1)
+  // Two starts have taken it, and it is one sample.
+  assert.deepEqual([importer.status().imported, rig.ledger.status().spooled.samples], [1, 1])
+})
+
 const turn = () => new Promise(setImmediate)
 
 async function untilLeased(rig: Rig): Promise<number> {

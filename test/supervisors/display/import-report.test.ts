@@ -79,6 +79,15 @@ test('import report: where all was there, no sample is new', () => {
   )
 })
 
+test('import report: a file that was torn and taken again is one file that was imported', () => {
+  // Three were there; of the seven that were taken the second look found six.
+  const outcome = { committed: 10, failed: 0 }
+  const counts = { files: 10, examined: 10, found: 9, imported: 1, inHand: 0 }
+  const source = importerStatus({ ...counts, leftAlone: {}, outcome })
+  const text = textOf(exitCodes.done, { source, ledger: counted(7) })
+  assert.match(text, /Of 10 files: 7 imported, 3 already there, 0 left alone/)
+})
+
 test('import report: one that was stopped says what goes on, and how far it was', () => {
   const text = textOf(exitCodes.stopped, { source: importerStatus(), ledger: counted(247) })
   assert.deepEqual(text.split('\n'), [
