@@ -49,7 +49,8 @@ export interface ManifestLock {
    * Says that the holder lives. Call it every `beatMs`; after `unavailable`, at the next beat
    * again.
    *
-   * @throws Failure `superseded`: another took the run over
+   * @throws Failure `superseded`: another took the run over; `invalid`: something else has taken
+   *         the lock's name
    */
   renew(): Promise<void>
   /**
@@ -123,19 +124,19 @@ class Lock implements ManifestLock {
       if (await this.#take(free)) return
       unseen = sight ? 0 : unseen + 1
     }
-    throw new Failure('invalid', `something that is no lock bears its name. key=${lockKey}`, {
-      remedy: `Look what the store holds there, a folder perhaps, and remove it.`,
-    })
+    throw noLock()
   }
 
   async renew(): Promise<void> {
-    for (;;) {
+    for (let unseen = 0; unseen < unseenMax; ) {
       const sight = await this.#look()
       if (sight && !this.#isOurs(sight)) throw superseded(sight.holder)
       // Another may have taken it, done its work and removed it, all since our last beat.
       if (!sight) this.#wasGone = true
       if (await this.#take(sight)) return
+      unseen = sight ? 0 : unseen + 1
     }
+    throw noLock()
   }
 
   requireFresh(): void {
@@ -243,6 +244,11 @@ class Lock implements ManifestLock {
     return sight.holder.nonce === this.#identity.nonce
   }
 }
+
+const noLock = (): Failure =>
+  new Failure('invalid', `something that is no lock bears its name. key=${lockKey}`, {
+    remedy: `Look what the store holds there, a folder perhaps, and remove it.`,
+  })
 
 const superseded = (holder: Holder): Failure =>
   new Failure('superseded', `another supervisor holds this run. ${describe(holder)}`, {

@@ -53,13 +53,19 @@ async function passing<T>(clock: SimulatedClock, promise: Promise<T>): Promise<T
 }
 
 test('lock: what cannot be read and keeps its place is told, not asked for ever', async () => {
-  class Taken extends MemoryStore {
-    override async putIfAbsent(): Promise<boolean> {
-      return false
+  let isTaken = false
+  class Takeable extends MemoryStore {
+    override async putIfAbsent(key: string, body: Body): Promise<boolean> {
+      return !isTaken && (await super.putIfAbsent(key, body))
     }
   }
-  const { acquire } = rig([], new Taken())
-  await assert.rejects(acquire(start()), { kind: 'invalid', message: /no lock bears its name/ })
+  const { acquire, store } = rig([], new Takeable())
+  const lock = await acquire(start())
+  await store.remove(lockKey)
+  isTaken = true
+  const unreadable = { kind: 'invalid', message: /no lock bears its name/ }
+  await assert.rejects(lock.renew(), unreadable)
+  await assert.rejects(acquire(start()), unreadable)
 })
 
 test('lock: one whose beat is no moment is no lock', async () => {
