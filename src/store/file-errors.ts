@@ -48,6 +48,9 @@ const meanings: Readonly<Record<string, Meaning>> = {
 // mkdir says EEXIST where a file bears the folder's name; rename says ENOTEMPTY for a full folder.
 const aliases: Readonly<Record<string, string>> = { EEXIST: 'ENOTDIR', ENOTEMPTY: 'EISDIR' }
 
+/** A handle that is closed, an argument that no file system takes: what calls it is wrong. */
+const bugs: ReadonlySet<string> = new Set(['EBADF', 'EINVAL'])
+
 const failed = (code: string): Meaning => ({
   kind: 'unavailable',
   says: `the file system fails with ${code}`,
@@ -64,6 +67,7 @@ export function fileFailure(
 ): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
   if (!('code' in error) || typeof error.code !== 'string') return error
+  if (bugs.has(error.code)) return error
   const known = meanings[aliases[error.code] ?? error.code]
   // Of the system, as a mount that has died says ENOTCONN: it may be there again later.
   const meaning = known ?? ('syscall' in error ? failed(error.code) : undefined)

@@ -30,6 +30,7 @@ const reloading = (meaning: Meaning): Meaning => ({ ...meaning, reload: true })
 const throttling = (meaning: Meaning): Meaning => ({ ...meaning, throttles: true })
 
 const KEYS = 'Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the AWS profile.'
+const FILES = 'Check the files that AWS_WEB_IDENTITY_TOKEN_FILE and the AWS profile name.'
 const RENEW = 'Renew the session’s credentials; they are read again at every attempt.'
 const SIGN_ON = 'Sign on again: the session is read again at every attempt.'
 const RIGHTS = 'Allow these credentials to get, put, list and delete in the bucket.'
@@ -133,6 +134,10 @@ const byNetwork: Readonly<Record<string, Meaning>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: final('its certificate is another’s', CERTIFICATE),
 }
 
+/** What the system is asked for a connection; all else is asked of files: see `ofSystem`. */
+const networkCalls = /^(connect|bind|read|write|writev|shutdown|getaddrinfo|query\w+)$/
+const fileAway = passing('a file of the credentials cannot be read at present', FILES)
+
 /** Codes that are too many to list, by how they begin or end. */
 const families: readonly (readonly [RegExp, Meaning])[] = [
   // Node's HTTP parser names its complaints so.
@@ -172,8 +177,7 @@ export function meaningOf(error: unknown, hasServed = false): Meaning | undefine
   if (known) return known
   const family = families.find(([names]) => names.test(network))
   if (family) return family[1]
-  // Of the system, whatever its name for it: a way that fails so now may be there later.
-  if (typeof field(error, 'syscall') === 'string') return passing('the way there fails', ADDRESS)
+  if (typeof field(error, 'syscall') === 'string') return ofSystem(error, hasServed)
   const status = statusOf(error)
   if (status === undefined) return undefined
   const listed = byStatus[status]
@@ -182,6 +186,14 @@ export function meaningOf(error: unknown, hasServed = false): Meaning | undefine
   if (status >= 400) return final('it refuses the request', 'See the cause; check the s3 section.')
   if (status >= 300) return final('the bucket is elsewhere', REGION)
   return passing('its answer makes no sense', ADDRESS)
+}
+
+/** Whatever the system's name for it: a way that fails now may be there later, a file is not. */
+function ofSystem(error: Error, hasServed: boolean): Meaning {
+  const isWay =
+    networkCalls.test(String(field(error, 'syscall'))) && networkCode(error) !== 'EISDIR'
+  if (isWay) return passing('the way there fails', ADDRESS)
+  return hasServed ? fileAway : final('a file of the credentials cannot be read', FILES)
 }
 
 /** The Failure for a meaning that is one; `url` and `key` name what was asked for. */

@@ -124,6 +124,10 @@ test('file: an error that is none of the file system’s stays what it is', () =
   const at = { doing: 'store', path: '/k' }
   const bug = new TypeError('undefined is not a function')
   assert.equal(fileFailure(bug, at), bug)
+  for (const code of ['EBADF', 'EINVAL']) {
+    const misuse = Object.assign(new Error(code), { code, syscall: 'write' })
+    assert.equal(fileFailure(misuse, at), misuse)
+  }
   const failure = new Failure('corrupt', 'torn')
   assert.equal(fileFailure(failure, at), failure)
 })

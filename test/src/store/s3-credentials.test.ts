@@ -48,3 +48,22 @@ test('s3 credentials: while nobody renews them it may pass, and the remedy says 
   await store.put('k', text('x'))
   store.close()
 })
+
+test('s3 credentials: a token file that is not there is told at once, not asked for', async () => {
+  const server = await embedded()
+  process.env.AWS_WEB_IDENTITY_TOKEN_FILE = join(tempFolder(), 'absent')
+  process.env.AWS_ROLE_ARN = 'arn:aws:iam::1:role/r'
+  writeFileSync(file, '')
+  try {
+    const store = await openStore('s3://bucket', { endpoint: server.endpoint, pathStyle: true })
+    await assert.rejects(store.put('k', text('x')), {
+      kind: 'invalid',
+      message: /a file of the credentials cannot be read.*code=ENOENT/,
+      remedy: /AWS_WEB_IDENTITY_TOKEN_FILE/,
+    })
+    store.close()
+  } finally {
+    delete process.env.AWS_WEB_IDENTITY_TOKEN_FILE
+    delete process.env.AWS_ROLE_ARN
+  }
+})

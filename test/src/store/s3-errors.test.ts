@@ -76,6 +76,11 @@ const rows: readonly [Like, string][] = [
   [{ code: 'EHOSTDOWN', syscall: 'connect' }, 'unavailable'],
   [{ code: 'EPERM', syscall: 'connect' }, 'unavailable'],
   [{ code: 'EAI_FAIL', syscall: 'getaddrinfo' }, 'unavailable'],
+  [{ code: 'EIO', syscall: 'read' }, 'unavailable'],
+  // A token file that is not there, or is a folder, or may not be read: no network was asked.
+  [{ code: 'ENOENT', syscall: 'open' }, 'invalid'],
+  [{ code: 'EACCES', syscall: 'open' }, 'invalid'],
+  [{ code: 'EISDIR', syscall: 'read' }, 'invalid'],
   [{ name: 'NoSuchKey', status: 404 }, 'absent'],
   [{ name: 'NotFound', status: 404 }, 'absent'],
   [{ name: 'PreconditionFailed', status: 412 }, 'unmet'],
@@ -93,10 +98,15 @@ for (const [like, want] of rows) {
 }
 
 test('s3 errors: credentials that were there once may be there again', () => {
-  for (const name of ['CredentialsProviderError', 'TokenProviderError']) {
-    const missing = sdkError({ name })
-    assert.equal(meaningOf(missing)?.kind, 'invalid', name)
-    assert.equal(meaningOf(missing, true)?.kind, 'unavailable', name)
+  const absences: readonly Like[] = [
+    { name: 'CredentialsProviderError' },
+    { name: 'TokenProviderError' },
+    { code: 'ENOENT', syscall: 'open' },
+  ]
+  for (const absence of absences) {
+    const missing = sdkError(absence)
+    assert.equal(meaningOf(missing)?.kind, 'invalid', JSON.stringify(absence))
+    assert.equal(meaningOf(missing, true)?.kind, 'unavailable', JSON.stringify(absence))
   }
   assert.equal(meaningOf(sdkError({ name: 'AccessDenied', status: 403 }), true)?.kind, 'invalid')
 })
