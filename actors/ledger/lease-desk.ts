@@ -16,11 +16,11 @@ export function leaseDesk(
   uploader: string,
 ): Pick<Handlers<typeof ledgerContract>, Leasing> {
   const next = async (wait: boolean): Promise<NextLease> => {
-    const found = await ledger.next(uploader, wait)
-    if (found.kind === 'later') return found
+    const lease = await ledger.next(uploader, wait)
+    if (!lease) return { kind: 'later' }
     // Leases are numbered from 2^32 on: no asker comes so far with its own numbers.
-    const { id } = found.lease
-    return { kind: 'lease', lease: { ...found.lease, permit: permits.take(id) } }
+    const { id, item: sample } = lease
+    return { kind: 'lease', lease: { id, sample, permit: permits.take(id) } }
   }
   const comesBack = (permit: number | null, outcome: Outcome) => {
     if (permit !== null) permits.release({ ticket: permit, outcome })

@@ -1,5 +1,5 @@
-import { firstIdOf, LeaseBook } from '../../protocol/lease-book.ts'
-import type { LedgerStatus, NextLease, Settled } from '../../protocol/ledger.ts'
+import { firstIdOf, LeaseBook, type Leased } from '../../protocol/lease-book.ts'
+import type { LedgerStatus, Settled } from '../../protocol/ledger.ts'
 import type { QuarantinedSample, SampleHash, SampleRef } from '../../protocol/sample.ts'
 import { type Clock, sleep } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
@@ -121,11 +121,9 @@ export class Ledger {
     }
   }
 
-  async next(uploader: string, wait: boolean): Promise<NextLease> {
-    const lease = await this.#uploads.lease(uploader, wait ? askMs : 0)
-    return lease
-      ? { kind: 'lease', lease: { id: lease.id, sample: lease.item, permit: null } }
-      : { kind: 'later' }
+  /** Undefined: nothing to send came. */
+  next(uploader: string, wait: boolean): Promise<Leased<SampleRef> | undefined> {
+    return this.#uploads.lease(uploader, wait ? askMs : 0)
   }
 
   wake(uploader: string): void {

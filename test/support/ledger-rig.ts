@@ -96,7 +96,7 @@ export async function ledgerRig(t: TestContext, options: RigOptions = {}): Promi
     },
     lease: async (uploader = 'uploader/0') => {
       const next = await ledger.next(uploader, false)
-      return next.kind === 'lease' ? next.lease : undefined
+      return next && { id: next.id, sample: next.item }
     },
   }
 }
