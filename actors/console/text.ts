@@ -78,17 +78,18 @@ function storeLines(ledger: LedgerStatus): string[] {
   const lines = [
     `store ${stored.join(', ')}`,
     `spool ${count(spool.files)} files, ${formatBytes(spool.bytes)}${full}; ` +
-      `${ledger.uploading} uploading, ${requestsText(ledger.permits)}`,
+      `${ledger.uploading} uploading, ${permitsText(ledger.permits)}`,
   ]
   for (const { hash, reason } of ledger.failed) lines.push(`failed ${hash}: ${reason}`)
   return lines
 }
 
-function requestsText({ open, max, inForce, peak }: PermitsStatus): string {
+function permitsText({ open, max, inForce, peak }: PermitsStatus): string {
   const most = `at most ${count(peak)}`
-  if (inForce === max) return `${count(open)} of ${count(max)} requests open (${most})`
+  if (inForce === max)
+    return `${count(open)} of ${count(max)} permits for requests given out (${most})`
   const busy = `the store is busy: adapting, up to ${count(max)} once it answers`
-  return `${count(open)} of ${count(inForce)} requests open (${most}; ${busy})`
+  return `${count(open)} of ${count(inForce)} permits for requests given out (${most}; ${busy})`
 }
 
 function treeLines(at: ActorStatus, now: number, depth = 0): string[] {

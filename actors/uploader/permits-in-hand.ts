@@ -1,13 +1,16 @@
 import type { ledgerContract } from '../../protocol/ledger.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import { askForPermit, giveBackPermit } from '../../protocol/permit.ts'
-import type { Acquire } from '../../src/store/limited.ts'
+import type { Acquire, Outcome } from '../../src/store/limited.ts'
 
 /**
  * The permits of one uploader's thread. Most come with leases and go back with the word of what
  * became of them; where none is in hand, one is asked for. A permit whose request was answered
- * stays in hand, for its lane either asks the store once more or tells at once. All others go back
- * at once: their lane may have to wait, and the ledger learns that the store has too much to do.
+ * stays in hand, for its lane either asks the store once more or tells at once.
+ *
+ * Once a request ends otherwise, its lanes may all have to wait, for minutes where the store says
+ * so, and other threads need the few permits that are left. So all in hand go back then, and one
+ * that comes with a lease goes back at once, until a request is answered again.
  *
  * There are never more than lanes that hold a lease: a request asks only where none is in hand, and
  * each lane that is done takes one out.
@@ -15,7 +18,7 @@ import type { Acquire } from '../../src/store/limited.ts'
 export class PermitsInHand {
   readonly #ledger: Peer<typeof ledgerContract>
   readonly #idle: number[] = []
-  readonly #used = new Set<number>()
+  #store: 'answers' | 'fails' = 'answers'
 
   constructor(ledger: Peer<typeof ledgerContract>) {
     this.#ledger = ledger
@@ -23,7 +26,9 @@ export class PermitsInHand {
 
   /** One that came with a lease, or none. */
   put(permit: number | null): void {
-    if (permit !== null) this.#idle.push(permit)
+    if (permit === null) return
+    if (this.#store === 'answers') this.#idle.push(permit)
+    else this.#giveBack(permit, 'lost')
   }
 
   /** One that goes back with the word of a lease's end; null where none is in hand. */
@@ -33,11 +38,27 @@ export class PermitsInHand {
 
   readonly acquire: Acquire = async () => {
     const permit = this.#idle.pop() ?? (await askForPermit(this.#ledger, 'sample'))
-    this.#used.add(permit)
+    let isOver = false
     return (outcome) => {
-      if (!this.#used.delete(permit)) return
-      if (outcome === 'answered') this.#idle.push(permit)
-      else giveBackPermit(this.#ledger, { ticket: permit, outcome })
+      // The number may serve another request by now: only this one's first end counts.
+      if (isOver) return
+      isOver = true
+      this.#over(permit, outcome)
     }
+  }
+
+  #over(permit: number, outcome: Outcome): void {
+    if (outcome === 'answered') {
+      this.#store = 'answers'
+      this.#idle.push(permit)
+      return
+    }
+    this.#store = 'fails'
+    this.#giveBack(permit, outcome)
+    for (const unused of this.#idle.splice(0)) this.#giveBack(unused, 'lost')
+  }
+
+  #giveBack(ticket: number, outcome: Outcome): void {
+    giveBackPermit(this.#ledger, { ticket, outcome })
   }
 }

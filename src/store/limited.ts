@@ -9,15 +9,15 @@ import { Throttled } from './throttled.ts'
  */
 export type Outcome = 'answered' | 'throttled' | 'lost'
 
-/** Ends what was acquired; a second call changes nothing. */
+/** Tells how the request ended; a second call changes nothing. */
 export type Release = (outcome: Outcome) => void
 
-/** Settles when one more request may be open; what it gives ends that. */
+/** Settles when one more request may be open; what it gives tells that the request is over. */
 export type Acquire = () => Promise<Release>
 
 /**
- * One permit for each request, from before it opens until it is over, however it ends. Belongs
- * inside `retrying`, so that nobody holds a permit while it waits to try again.
+ * No request without a permit of its own, from before it opens until it is over, however it ends.
+ * Belongs inside `retrying`, so that a request that waits to be tried again keeps none.
  */
 export function limited(store: ObjectStore, acquire: Acquire): ObjectStore {
   return eachRequest(store, async (work, signal) => {

@@ -12,13 +12,14 @@ export type TransferKind = 'sample' | 'manifest'
 export const sampleRequestsMax = (max: number): number =>
   max < 2 ? max : max - Math.max(1, Math.floor(max / 20))
 
-/** How many requests are open, and how many may be. */
+/** How many permits are given out, and how many may be. */
 export interface PermitsStatus {
+  /** No fewer than requests are open: an uploader has some in hand for what it asks next. */
   readonly open: number
   readonly max: number
   /** Less than `max` while the store is known to have too much to do. */
   readonly inForce: number
-  /** The most that were open at once. */
+  /** The most that were given out at once. */
   readonly peak: number
 }
 
@@ -41,9 +42,10 @@ interface Waiter {
 }
 
 /**
- * How many HTTP requests to the store may be open at once, over all threads. A permit is one
- * request at a time; it comes back when told so, or when its asker has ended. A few are kept for
- * the manifest, so that a hundred samples under way never keep it from being written.
+ * How many HTTP requests to the store may be open at once, over all threads. A permit is for one
+ * request at a time, and may serve several in turn; it comes back when told so, or when its asker
+ * has ended. A few are kept for the manifest, so that a hundred samples under way never keep it
+ * from being written.
  *
  * Fewer samples at once go to a store that says it has too much to do. The manifest's few requests
  * neither lower that number nor heed it: a store that throttles one key says nothing of others.

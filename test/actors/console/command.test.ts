@@ -119,7 +119,9 @@ test('status text: rows, store, spool, speed, and the tree with its restarts', a
   assert.ok(lines.some((line) => /^rows 600 of 1,000 examined: 200 were there/.test(line)))
   assert.ok(lines.some((line) => /skipped: 3 empty, 1 too long$/.test(line)))
   assert.ok(lines.some((line) => /^store 400 committed, 20 stored and not yet/.test(line)))
-  assert.ok(lines.some((line) => /30 of 100 requests open \(at most 64\)$/.test(line)))
+  assert.ok(
+    lines.some((line) => /30 of 100 permits for requests given out \(at most 64\)$/.test(line)),
+  )
   assert.ok(lines.some((line) => /^ {4}uploader\/0 .*restarts 2, last: killed, 3 of/.test(line)))
   assert.ok(lines.some((line) => /extractor\/0 .*, b000017: 8 rows$/.test(line)))
 })
@@ -149,7 +151,11 @@ test('status text: each failed sample is named, and a full spool says why', () =
 test('status text: while the store is busy it tells the cap in force, and the whole one', () => {
   const permits = { open: 40, max: 99, inForce: 49, peak: 99 }
   const text = statusText(runStatus({ ledger: ledgerStatus({ permits }) }), 0)
-  assert.match(text, /40 of 49 requests open \(at most 99; the store is busy: adapting, up to 99/)
+  assert.match(
+    text,
+    /40 of 49 permits for requests given out \(at most 99; the store is busy: adapting/,
+  )
+  assert.match(text, /, up to 99 once it answers\)/)
 })
 
 test('status text: before an actor has answered, what is known is told', () => {
