@@ -18,7 +18,7 @@ import { keepLock } from '../lock-beat.ts'
 import { logTarget } from '../log-target.ts'
 import { root } from '../root.ts'
 import { RunClaims } from './claims.ts'
-import { exitCodes, runMachine } from './machine.ts'
+import { exitCodes, type RunEvent, runMachine } from './machine.ts'
 import { openRun, publishRun } from './opening.ts'
 import { type Prepared, prepare } from './preflight.ts'
 import { RequestCap } from './request-cap.ts'
@@ -62,6 +62,8 @@ export class RunProcess implements RootControl {
   #runId = ''
   #planted: Planted | undefined
   #storageGaveUp = false
+  /** Settled once the ledger has told what it holds after its drain. */
+  #lastWord: Promise<void> | undefined
 
   constructor(config: Config, options: RunOptions) {
     this.#config = config
@@ -228,7 +230,7 @@ export class RunProcess implements RootControl {
       // The root has told why it gave up; a stop that came first needs no reason.
       if (!isFailure(error)) throw error
     })
-    const timer = setInterval(() => void this.#poll(planted), pollMs)
+    const timer = setInterval(() => void this.#tell(this.#standing.ask(planted)), pollMs)
     const progress = setInterval(() => {
       this.#log.info(progressFacts(this.status()), 'progress')
     }, progressMs)
@@ -237,6 +239,7 @@ export class RunProcess implements RootControl {
     const lost =
       this.#standing.ledger?.gaveUp != null || this.#storeAway.isAway || this.#storageGaveUp
     await tree.stop({ hurry: lost })
+    await this.#lastWord
     this.#claims.forgive(actorIds(tree.status()))
     const isDone = this.#life.getSnapshot().context.code === exitCodes.done
     if (isDone && this.#options.job.computes) this.#claims.settle()
@@ -245,15 +248,15 @@ export class RunProcess implements RootControl {
     clearInterval(progress)
   }
 
-  async #poll(planted: Planted): Promise<void> {
-    for (const event of await this.#standing.ask(planted)) this.#life.send(event)
+  async #tell(heard: Promise<readonly RunEvent[]>): Promise<void> {
+    for (const event of await heard) this.#life.send(event)
   }
 
   #happened(event: TreeEvent): void {
     if (event.kind === 'started') this.#started(event.child)
     // It still answers: what it committed last is in the summary.
     if (event.kind === 'drained' && event.child === 'ledger' && this.#planted) {
-      void this.#poll(this.#planted)
+      this.#lastWord = this.#tell(this.#standing.askAnew(this.#planted))
     }
     if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
     const lost = this.#storeAway.note(event) ?? spoolLost(event, this.#config.work)

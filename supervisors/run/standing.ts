@@ -20,7 +20,8 @@ export class Standing {
   readonly #stored = new Counted()
   #source: SourceStatus | null = null
   #ledger: LedgerStatus | null = null
-  #state: 'idle' | 'asking' = 'idle'
+  /** What was asked last, until it is answered. */
+  #underWay: Promise<readonly RunEvent[]> | undefined
 
   get source(): SourceStatus | null {
     return this.#source
@@ -39,9 +40,25 @@ export class Standing {
    *
    * @returns  what their words mean for the run, in the order it is to hear of it
    */
-  async ask({ ledger, source }: Asked): Promise<readonly RunEvent[]> {
-    if (this.#state === 'asking') return []
-    this.#state = 'asking'
+  async ask(asked: Asked): Promise<readonly RunEvent[]> {
+    return this.#underWay ? [] : await this.askAnew(asked)
+  }
+
+  /**
+   * As `ask`, also while they are being asked: what they answer to that may be older than what the
+   * caller wants to hear of. Answers come in the order of the questions.
+   */
+  async askAnew(asked: Asked): Promise<readonly RunEvent[]> {
+    const asking = this.#hear(asked)
+    this.#underWay = asking
+    try {
+      return await asking
+    } finally {
+      if (this.#underWay === asking) this.#underWay = undefined
+    }
+  }
+
+  async #hear({ ledger, source }: Asked): Promise<readonly RunEvent[]> {
     try {
       this.#ledger = this.#counted(await ledger.ask.status())
       this.#source = await source.ask.status()
@@ -51,8 +68,6 @@ export class Standing {
       // An actor is away for a moment; the supervisor knows.
       if (!isFailure(error, 'unavailable')) throw error
       return []
-    } finally {
-      this.#state = 'idle'
     }
   }
 

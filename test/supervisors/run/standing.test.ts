@@ -32,3 +32,18 @@ test('standing: nobody is asked twice at once, and who is away says nothing', as
   source.close()
   assert.deepEqual(await standing.ask({ ledger, source }), [])
 })
+
+test('standing: one that asks anew hears what came after the question under way', async (t) => {
+  const before = deferred<LedgerStatus>()
+  const told = [before.promise, Promise.resolve(ledgerStatus({ stored: amount(9) }))]
+  const ledger = ledgerPeer(t, { status: () => told.shift() ?? ledgerStatus() })
+  const source = readerPeer(t, { status: () => readerStatus() })
+  const standing = new Standing()
+  const first = standing.ask({ ledger, source })
+  const anew = standing.askAnew({ ledger, source })
+  before.resolve(ledgerStatus({ stored: amount(7) }))
+  await Promise.all([first, anew])
+  assert.deepEqual(standing.ledger?.stored, amount(9))
+  // Nobody is being asked any more.
+  assert.deepEqual(await standing.ask({ ledger, source }), [{ type: 'replayed' }])
+})
