@@ -85,7 +85,7 @@ function storeLines(ledger: LedgerStatus): string[] {
 }
 
 function permitsText({ open, max, inForce, peak }: PermitsStatus): string {
-  const most = `at most ${count(peak)}`
+  const most = `${count(peak)} at the peak`
   if (inForce === max)
     return `${count(open)} of ${count(max)} permits for requests given out (${most})`
   const busy = `the store is busy: adapting, up to ${count(max)} once it answers`

@@ -21,9 +21,7 @@ const path = z
   .refine((text) => !text.includes('\0'), { error: 'no path: it has a NUL' })
 
 const count = z.number().int().positive()
-const device = z
-  .string()
-  .regex(/^(cpu|webgpu|cuda(:\d+)?)$/, 'no device. want=cpu, cuda:0, cuda:1, … or webgpu')
+const device = z.string().regex(/^(cpu|cuda(:\d+)?)$/, 'no device. want=cpu, cuda:0, cuda:1, …')
 
 const s3 = z.strictObject({
   endpoint: z

@@ -190,8 +190,8 @@ export class S3Connection {
     try {
       await this.client.config.region()
     } catch (cause) {
-      throw new Failure('invalid', 'no region is set for the store.', {
-        remedy: 'Set s3.region, or AWS_REGION.',
+      throw new Failure('invalid', 'no region is set for the store', {
+        remedy: 'Set s3.region or AWS_REGION, or give --region.',
         cause,
       })
     }

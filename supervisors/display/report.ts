@@ -80,7 +80,7 @@ export interface Wording {
   readonly again: string
 }
 
-const ofRun: Wording = { whole: 'every sample', again: '`run` with the same configuration' }
+const ofRun: Wording = { whole: 'every sample', again: 'the same command' }
 
 /** How it ended, in words, and why where it gave up. */
 export function headlines(

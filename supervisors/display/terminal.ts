@@ -82,8 +82,9 @@ export class Terminal {
       if (!isFailure(error)) throw error
       return `${explain(error)}. ${error.remedy ?? ''}`
     })
-    if (answer) this.#write(`${answer}\n`)
-    this.#draw()
+    // The bars may have been drawn meanwhile: they make way, and come again below.
+    if (answer) this.#say(answer)
+    else this.#draw()
   }
 
   #draw(): void {

@@ -120,7 +120,7 @@ test('status text: rows, store, spool, speed, and the tree with its restarts', a
   assert.ok(lines.some((line) => /skipped: 3 empty, 1 too long$/.test(line)))
   assert.ok(lines.some((line) => /^store 400 committed, 20 stored and not yet/.test(line)))
   assert.ok(
-    lines.some((line) => /30 of 100 permits for requests given out \(at most 64\)$/.test(line)),
+    lines.some((line) => /30 of 100 permits for requests given out \(64 at the peak\)$/.test(line)),
   )
   assert.ok(lines.some((line) => /^ {4}uploader\/0 .*restarts 2, last: killed, 3 of/.test(line)))
   assert.ok(lines.some((line) => /extractor\/0 .*, b000017: 8 rows$/.test(line)))
@@ -153,7 +153,7 @@ test('status text: while the store is busy it tells the cap in force, and the wh
   const text = statusText(runStatus({ ledger: ledgerStatus({ permits }) }), 0)
   assert.match(
     text,
-    /40 of 49 permits for requests given out \(at most 99; the store is busy: adapting/,
+    /40 of 49 permits for requests given out \(99 at the peak; the store is busy: adapting/,
   )
   assert.match(text, /, up to 99 once it answers\)/)
 })

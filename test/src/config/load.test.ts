@@ -94,7 +94,7 @@ test('config: every fault is told at once, each with its path and what was wante
     'dataset.colums: no such key. Nearest: columns',
     'target.path: want=string, found=7',
     'target.layers: no layers. want=auto, or a list such as [1, 9, 17, 25, 33], found="some"',
-    'extract.devices.0: no device. want=cpu, cuda:0, cuda:1, … or webgpu, found="gpu0"',
+    'extract.devices.0: no device. want=cpu, cuda:0, cuda:1, …, found="gpu0"',
     'extract.dtype: want=bf16 or f16 or f32, found="fp16". Nearest: f16',
     'upload.maxParallel: want=number, found="many"',
     'spool.keepFree: no size. want=such as 150GB or 64MiB, found="150 giga"',

@@ -71,5 +71,5 @@ test('SIGTERM is heard while the store does not answer: code 143, at the first',
   run.signal('SIGTERM')
   const { code, stdout, stderr } = await run.ended()
   assert.equal(code, 143, stderr)
-  assert.match(stdout, /^Stopped; `run` with the same configuration goes on/)
+  assert.match(stdout, /^Stopped; the same command goes on/)
 })
