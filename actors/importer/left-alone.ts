@@ -1,9 +1,9 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { diskFailure } from '../../src/disk-failure.ts'
 import { explain, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import type { Left, LeftReason } from '../../src/sample/earlier.ts'
-import { diskFailure } from '../../src/spool/disk-failure.ts'
 
 /** The files that were left alone: counted by reason, named in a file of JSON lines. */
 export class LeftAlone {
@@ -36,7 +36,8 @@ export class LeftAlone {
     try {
       write()
     } catch (error) {
-      const failure = diskFailure(error, 'the list of files left alone is not written', this.#path)
+      const what = 'the list of files left alone is not written'
+      const failure = diskFailure(error, { what, path: this.#path })
       if (!isFailure(failure)) throw error
       this.#log.warn({ reason: explain(failure) }, 'a file left alone may not be listed')
     }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import type { SampleRef } from '../../protocol/sample.ts'
 import { hasCode } from '../../src/failure.ts'
-import { diskFailure } from '../../src/spool/disk-failure.ts'
+import { spoolFailure } from '../../src/spool/spool-failure.ts'
 
 /** Larger buffers are made for one file alone: a hundred of them kept would be much memory. */
 const keptBytesMax = 4 << 20
@@ -67,7 +67,7 @@ async function fill(room: Buffer, path: string, want: number): Promise<number> {
     }
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'EIO')) return 0
-    throw diskFailure(error, 'spooled sample cannot be read', path)
+    throw spoolFailure(error, { what: 'spooled sample cannot be read', path })
   }
 }
 

@@ -4,10 +4,10 @@ import { dirname, join, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import type { DatasetFile } from '../dataset/rows.ts'
+import { diskFailure } from '../disk-failure.ts'
 import { eachOf } from '../each-of.ts'
 import { Failure, isFailure } from '../failure.ts'
 import { makeFolder } from '../new-folder.ts'
-import { diskFailure } from '../spool/disk-failure.ts'
 import { confirm, type Rung } from '../store/confirm.ts'
 import { putBytes } from '../store/put-confirmed.ts'
 import { type FileToPut, type PartSizes, putFile } from '../store/put-file.ts'
@@ -202,7 +202,7 @@ async function fetchFile(
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined)
-    throw diskFailure(error, 'a file of the dataset cannot be kept', path)
+    throw diskFailure(error, { what: 'a file of the dataset cannot be kept', path })
   }
 }
 

@@ -4,9 +4,9 @@
  */
 import { readFile } from 'node:fs/promises'
 import { RowHashes, rowHashesFile, rowHashesKey } from '../dataset/row-hashes.ts'
+import { diskFailure } from '../disk-failure.ts'
 import { explain, Failure, hasCode, isFailure } from '../failure.ts'
 import type { Log } from '../log.ts'
-import { diskFailure } from '../spool/disk-failure.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 const saveEveryMs = 5 * 60_000
@@ -125,7 +125,7 @@ async function saved(
     log.info({ rows, known }, 'row hashes are kept, here and in the store')
     return true
   } catch (error) {
-    const failure = diskFailure(error, 'row hashes not written', file)
+    const failure = diskFailure(error, { what: 'row hashes not written', path: file })
     if (!isFailure(failure)) throw error
     log.warn({ reason: explain(failure) }, 'row hashes are not saved')
     return false

@@ -1,8 +1,12 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { diskFailure, ofWorkFolder } from '../disk-failure.ts'
 import { hasCode } from '../failure.ts'
-import { diskFailure } from '../spool/disk-failure.ts'
 
+const toImport = {
+  ...ofWorkFolder,
+  refused: 'See that whoever runs this may read the folder, and all that is in it.',
+}
 const inOrder = new Intl.Collator('en', { numeric: true })
 
 /**
@@ -32,7 +36,8 @@ async function entriesOf(folder: string) {
   try {
     return await readdir(folder, { withFileTypes: true })
   } catch (error) {
-    throw diskFailure(error, 'the folder to import cannot be read', folder)
+    const undone = { what: 'the folder to import cannot be read', path: folder }
+    throw diskFailure(error, undone, toImport)
   }
 }
 
@@ -42,7 +47,8 @@ async function isFile(path: string): Promise<boolean> {
   } catch (error) {
     // A link that leads nowhere, or to itself.
     if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES')) return false
-    throw diskFailure(error, 'a file to import cannot be looked at', path)
+    const undone = { what: 'a file to import cannot be looked at', path }
+    throw diskFailure(error, undone, toImport)
   }
 }
 

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { z } from 'zod'
 import { Failure, hasCode } from '../failure.ts'
-import { diskFailure } from './disk-failure.ts'
+import { spoolFailure } from './spool-failure.ts'
 
 const recordSchema = z.strictObject({
   batch: z.string(),
@@ -149,6 +149,6 @@ function attempt<T>(what: string, path: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw diskFailure(error, what, path)
+    throw spoolFailure(error, { what, path })
   }
 }

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure, hasCode, isFailure } from '../failure.ts'
-import { diskFailure } from './disk-failure.ts'
 import { tempName } from './name.ts'
+import { spoolFailure } from './spool-failure.ts'
 
 /**
  * Why no file can be put into the spool's folder, and none ever will be unless a person does
@@ -17,7 +17,7 @@ export function spoolFault(dir: string): Failure | undefined {
     rmSync(path, { force: true })
     return undefined
   } catch (error) {
-    const failure = diskFailure(error, 'the spool takes no files', dir)
+    const failure = spoolFailure(error, { what: 'the spool takes no files', path: dir })
     if (!isFailure(failure)) throw error
     if (failure.kind === 'unavailable') return undefined
     if (!hasCode(error, 'ENOENT')) return failure

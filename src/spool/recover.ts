@@ -2,9 +2,9 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { hasCode } from '../failure.ts'
-import { diskFailure } from './disk-failure.ts'
 import { type SpooledSample, spoolName } from './name.ts'
 import type { Spool } from './spool.ts'
+import { spoolFailure } from './spool-failure.ts'
 
 const readers = 4
 const readBytes = 1 << 20
@@ -84,7 +84,7 @@ export async function inspect(
     if (hasCode(error, 'ENOENT')) return 'gone'
     // The disk lost it: it is computed again, like any other file that cannot be read back.
     if (hasCode(error, 'EIO')) return 'torn'
-    throw diskFailure(error, 'spooled sample cannot be read', path)
+    throw spoolFailure(error, { what: 'spooled sample cannot be read', path })
   }
 }
 

@@ -8,8 +8,8 @@ import { mkdir, open, readdir, rename, rm, statfs, unlink } from 'node:fs/promis
 import { join } from 'node:path'
 import { Failure, hasCode } from '../failure.ts'
 import { probe } from '../probe.ts'
-import { diskFailure } from './disk-failure.ts'
 import { isTempName, parseSpoolName, type SpooledSample, spoolName, tempName } from './name.ts'
+import { spoolFailure } from './spool-failure.ts'
 
 /** How often `add` writes a file whose temporary name is taken away from under it. */
 const triesMax = 3
@@ -177,6 +177,6 @@ async function attempt<T>(what: string, path: string, work: () => Promise<T>): P
   try {
     return await work()
   } catch (error) {
-    throw diskFailure(error, what, path)
+    throw spoolFailure(error, { what, path })
   }
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { diskFailure } from '../../src/disk-failure.ts'
 import { isFailure } from '../../src/failure.ts'
-import { diskFailure } from '../../src/spool/disk-failure.ts'
 
 /** Where the files are named that an import left alone, with the reason: a JSON line each. */
 export const leftAloneFile = (work: string): string => join(work, 'logs', 'import-left-alone.jsonl')
@@ -23,7 +23,8 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if (isFailure(diskFailure(error, 'the list of files left alone is not read', path))) return ''
+    const what = 'the list of files left alone is not read'
+    if (isFailure(diskFailure(error, { what, path }))) return ''
     throw error
   }
 }

@@ -2,12 +2,12 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { systemClock } from '../../src/clock.ts'
+import { diskFailure } from '../../src/disk-failure.ts'
 import { Failure, hasCode } from '../../src/failure.ts'
 import { nextTry } from '../../src/manifest/attempt.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { openClaims } from '../../src/spool/claims.ts'
-import { diskFailure } from '../../src/spool/disk-failure.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { deathBefore } from '../launcher.ts'
 import type { Prepared } from './preflight.ts'
@@ -61,7 +61,7 @@ function read(work: string): Prepared['retry'] | undefined {
   } catch (error) {
     // It died before it had made one; a list is written whole or not at all.
     if (hasCode(error, 'ENOENT')) return undefined
-    throw diskFailure(error, 'the list of retries was not read', path)
+    throw diskFailure(error, { what: 'the list of retries was not read', path })
   }
   try {
     return new Map(listSchema.parse(JSON.parse(text)))
@@ -79,6 +79,6 @@ function write(work: string, retries: Prepared['retry']): void {
     writeFileSync(`${path}.tmp`, JSON.stringify([...retries]))
     renameSync(`${path}.tmp`, path)
   } catch (error) {
-    throw diskFailure(error, 'the list of retries was not written', path)
+    throw diskFailure(error, { what: 'the list of retries was not written', path })
   }
 }

@@ -15,7 +15,6 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { seededRandom } from '../../../src/clock.ts'
-import { diskFailure } from '../../../src/spool/disk-failure.ts'
 import { parseSpoolName, spoolName } from '../../../src/spool/name.ts'
 import { inspect, recoverSpool } from '../../../src/spool/recover.ts'
 import { freeBytes, openSpool, writeAll } from '../../../src/spool/spool.ts'
@@ -142,21 +141,6 @@ test('spool: a full disk leaves no file behind, and says that it may pass', (t) 
   if (run.status !== 0)
     return t.skip(`no small disk can be mounted here: ${run.stderr ?? run.error}`)
   assert.deepEqual(JSON.parse(String(run.stdout)), ['unavailable', [], 1 << 20])
-})
-
-test('spool: what the disk refuses is sorted by who can act on it', () => {
-  const kindOf = (code: string) => {
-    const error = Object.assign(new Error(code), { code, syscall: 'write' })
-    return diskFailure(error, 'not written', '/spool')
-  }
-  for (const code of ['ENOSPC', 'EDQUOT', 'EMFILE']) {
-    assert.deepEqual(Object(kindOf(code)).kind, 'unavailable', code)
-  }
-  for (const code of ['EROFS', 'EACCES', 'ENOENT', 'ENOTDIR', 'EIO']) {
-    assert.deepEqual(Object(kindOf(code)).kind, 'invalid', code)
-  }
-  const bug = new TypeError('a bug')
-  assert.equal(diskFailure(bug, 'not written', '/spool'), bug)
 })
 
 /** A spool as a crash of the machine may leave it. */

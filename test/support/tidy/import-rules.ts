@@ -29,7 +29,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   manifest: ['store'],
   'dev-s3': ['store'],
   audit: ['dataset', 'manifest', 'run', 'safetensors', 'store', 'tensor'],
-  run: ['config', 'dataset', 'models', 'spool', 'store'],
+  run: ['config', 'dataset', 'models', 'store'],
   graph: ['tensor'],
   autodiff: ['graph', 'tensor'],
   optim: ['graph', 'tensor'],
