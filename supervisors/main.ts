@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { Command, CommanderError } from 'commander'
 import { explain, isFailure } from '../src/failure.ts'
 import { openLog } from '../src/log.ts'
-import { addKeeping } from './keeping/keeping.ts'
 import { isWatched, launch } from './launcher.ts'
 import { consoleTarget } from './log-target.ts'
 import { exitCodes } from './run/machine.ts'
+import { addKeeping } from './store-commands.ts'
 
 /** The process's entry: arguments in, exit code out. Commands load only when they are asked for. */
 

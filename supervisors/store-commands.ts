@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { headsDefault, parallelDefault } from './verify-depth.ts'
+import { headsDefault, parallelDefault } from './keeping/verify-depth.ts'
 
 /** The commands that look after a store, as `main.ts` lists them. */
 
@@ -41,7 +41,7 @@ function addVerify(program: Command, finished: Finished): void {
     .option(...parallel)
     .option(...json)
     .action(async (store: string, options: Arguments) => {
-      const { verify } = await import('../commands/verify.ts')
+      const { verify } = await import('./commands/verify.ts')
       const { deep = false, repair = false, json = false } = options
       finished(await verify(store, { ...options, deep, repair, json }))
     })
@@ -63,7 +63,7 @@ function addExplain(program: Command, finished: Finished): void {
   )
     .option(...json)
     .action(async (sample: string, options: Arguments) => {
-      const { explainSample } = await import('../commands/explain.ts')
+      const { explainSample } = await import('./commands/explain.ts')
       finished(await explainSample(sample, { ...options, json: options.json ?? false }))
     })
 }
@@ -84,7 +84,7 @@ function addGc(program: Command, finished: Finished): void {
     .option(...parallel)
     .option(...json)
     .action(async (store: string, options: Arguments) => {
-      const { gc } = await import('../commands/gc.ts')
+      const { gc } = await import('./commands/gc.ts')
       const { dryRun = false, json = false, olderThan: olderThanMs = hours('24h') } = options
       finished(await gc(store, { ...options, dryRun, json, olderThanMs }))
     })
