@@ -58,6 +58,10 @@ export interface ImporterStatus {
   readonly outcome: FileOutcome | null
 }
 
+/** Files that are not taken, for whatever reason. */
+export const filesLeft = ({ leftAlone }: ImporterStatus): number =>
+  Object.values(leftAlone).reduce((sum, files) => sum + files, 0)
+
 /** Where the samples of the files that were not left alone ended, counted in files. */
 export interface FileOutcome {
   readonly committed: number

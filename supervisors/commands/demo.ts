@@ -9,7 +9,7 @@ import { writeDemoTarget } from '../../src/demo/target.ts'
 import { printResult } from '../display/report.ts'
 import { exitCodes } from '../run/machine.ts'
 import { requireFolder } from '../run/preflight.ts'
-import { supervised } from '../run/supervised.ts'
+import { supervised } from '../supervised.ts'
 import { verifyStore } from './verify.ts'
 import { verifyText } from './verify-text.ts'
 

@@ -6,7 +6,7 @@ import { findFiles } from '../../src/sample/find.ts'
 import { importText } from '../display/import-report.ts'
 import { leftAloneFile } from '../display/left-alone-list.ts'
 import { importing } from '../import.ts'
-import { supervised } from '../run/supervised.ts'
+import { supervised } from '../supervised.ts'
 
 /** `import DIR CONFIG`: takes what was extracted before, where a row proves it. */
 export async function importFiles(

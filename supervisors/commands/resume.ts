@@ -13,8 +13,8 @@ import type { ObjectStore } from '../../src/store/store.ts'
 import { printResult } from '../display/report.ts'
 import { consoleTarget } from '../log-target.ts'
 import { identityOf, requireFolder, targetOf } from '../run/preflight.ts'
-import { supervised } from '../run/supervised.ts'
 import { s3Here, storeOfRun } from '../store-of-run.ts'
+import { supervised } from '../supervised.ts'
 
 export interface ResumeOptions {
   readonly work: string

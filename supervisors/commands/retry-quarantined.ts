@@ -1,7 +1,7 @@
 import { loadConfig } from '../../src/config/load.ts'
 import { printResult } from '../display/report.ts'
 import { forgetRetries } from '../run/retries.ts'
-import { supervised } from '../run/supervised.ts'
+import { supervised } from '../supervised.ts'
 
 /** `retry-quarantined CONFIG`: a run that also computes again what could not be computed before. */
 export async function retryQuarantined(

@@ -1,10 +1,10 @@
 import { count } from '../../actors/console/text.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
-import type { ImporterStatus } from '../../protocol/source.ts'
+import { filesLeft, type ImporterStatus } from '../../protocol/source.ts'
 import { printable } from '../../src/failure.ts'
-import { filesLeft } from '../run/judge.ts'
+import type { RunResult } from '../run/result.ts'
 import { readLeftAlone } from './left-alone-list.ts'
-import { ending, headlines, type RunResult, type Wording } from './report.ts'
+import { ending, headlines, type Wording } from './report.ts'
 
 /** What an import says when it has ended. */
 

@@ -1,8 +1,7 @@
 import { count, eta, perSecond } from '../../actors/console/text.ts'
 import type { RunStatus } from '../../protocol/console.ts'
-import type { SourceStatus } from '../../protocol/source.ts'
+import { filesLeft, type SourceStatus } from '../../protocol/source.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
-import { filesLeft } from '../run/judge.ts'
 
 /** How far a run is, for people; pure. */
 
@@ -58,21 +57,3 @@ function bar(done: number, all: number): string {
 
 const cut = (line: string, columns: number): string =>
   line.length <= columns ? line : `${line.slice(0, Math.max(0, columns - 1))}…`
-
-/** The same for a line of the log. */
-export function progressFacts({ state, source, ledger, speed }: RunStatus) {
-  return {
-    state,
-    ...(source && sourceFacts(source)),
-    committed: ledger?.committed,
-    spooled: ledger?.spool.files,
-    samplesPerSecond: Math.round(speed.spooled.samplesPerSecond),
-    tokensPerSecond: Math.round(speed.spooled.tokensPerSecond),
-    etaSeconds: speed.etaSeconds && Math.round(speed.etaSeconds),
-  }
-}
-
-function sourceFacts(source: SourceStatus) {
-  if (source.of === 'rows') return { rows: source.rows, rowsDone: source.rowsDone }
-  return { files: source.files, filesDone: source.examined - source.inHand }
-}

@@ -1,15 +1,8 @@
 import { count, skippedText } from '../../actors/console/text.ts'
-import type { RunStatus } from '../../protocol/console.ts'
 import type { ReaderStatus } from '../../protocol/source.ts'
-import { explain, type Failure } from '../../src/failure.ts'
+import { explain } from '../../src/failure.ts'
 import { exitCodes } from '../run/machine.ts'
-
-export interface RunResult {
-  readonly code: number
-  /** Why it gave up, where it did. */
-  readonly failure: Failure | null
-  readonly status: RunStatus
-}
+import type { RunResult } from '../run/result.ts'
 
 /** Tells on stdout how a run has ended. */
 export function printResult(result: RunResult, as: { readonly json: boolean }): void {

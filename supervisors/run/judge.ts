@@ -1,5 +1,10 @@
 import type { LedgerStatus } from '../../protocol/ledger.ts'
-import type { ImporterStatus, ReaderStatus, SourceStatus } from '../../protocol/source.ts'
+import {
+  filesLeft,
+  type ImporterStatus,
+  type ReaderStatus,
+  type SourceStatus,
+} from '../../protocol/source.ts'
 import { Failure } from '../../src/failure.ts'
 import type { RunEvent } from './machine.ts'
 import { noUsableRow } from './preflight.ts'
@@ -41,7 +46,3 @@ const ended = (incomplete: boolean): RunEvent[] => [
   { type: 'replayed' },
   { type: 'finished', incomplete },
 ]
-
-/** For whatever reason. */
-export const filesLeft = ({ leftAlone }: ImporterStatus): number =>
-  Object.values(leftAlone).reduce((sum, files) => sum + files, 0)

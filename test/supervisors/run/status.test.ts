@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { progressFacts, progressLines } from '../../../supervisors/display/progress.ts'
+import { progressLines } from '../../../supervisors/display/progress.ts'
+import { progressFacts } from '../../../supervisors/run/progress-facts.ts'
 import { Rate } from '../../../supervisors/run/rate.ts'
 import { Counted, Speeds } from '../../../supervisors/run/status.ts'
 import { importerStatus, ledgerStatus, readerStatus, runStatus } from '../../support/statuses.ts'
