@@ -166,7 +166,7 @@ test('run: beside the samples the store holds what a new machine needs, and no l
     const others = [...objects.keys()].filter((key) => !key.startsWith('hidden-states/'))
     const writer = '\\d{8}t\\d{9}z-[0-9a-f]{12}'
     const allowed = new RegExp(
-      `^(run\\.json|config\\.yaml|dataset/.+|manifest/segments/${writer}/\\d{8}\\.arrow)$`,
+      `^(run\\.json|config\\.yaml|dataset/.+|manifest/(written\\.json|segments/${writer}/\\d{8}\\.arrow))$`,
     )
     for (const key of others) assert.match(key, allowed)
     assert.ok(others.some((key) => key.startsWith('manifest/segments/')))
