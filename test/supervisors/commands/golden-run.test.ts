@@ -165,9 +165,8 @@ test('run: beside the samples the store holds what a new machine needs, and no l
   for (const { objects } of [qwen3.f32, qwen3.bf16, llama.f32, llama.bf16]) {
     const others = [...objects.keys()].filter((key) => !key.startsWith('hidden-states/'))
     const writer = '\\d{8}t\\d{9}z-[0-9a-f]{12}'
-    const allowed = new RegExp(
-      `^(run\\.json|config\\.yaml|dataset/.+|manifest/(written\\.json|segments/${writer}/\\d{8}\\.arrow))$`,
-    )
+    const manifest = `manifest/(written\\.json|segments/${writer}/\\d{8}\\.arrow)`
+    const allowed = new RegExp(`^(run\\.json|config\\.yaml|dataset/.+|${manifest})$`)
     for (const key of others) assert.match(key, allowed)
     assert.ok(others.some((key) => key.startsWith('manifest/segments/')))
 
