@@ -10,6 +10,7 @@ import * as textRules from './support/tidy/text-rules.ts'
 const rules: Readonly<Record<string, Rule>> = {
   'imports point one way: src ← protocol ← actors ← supervisors': importRules.importArrows,
   'inside src/, a folder imports only those it may know': importRules.sourceArrows,
+  'inside supervisors/, too': importRules.supervisorArrows,
   'src/ knows no thread, message or machine': importRules.sourceKnowsNoThread,
   'no actor imports another': importRules.actorsApart,
   'of an actor a supervisor imports its index': importRules.actorsByIndex,

@@ -52,6 +52,17 @@ test('tidy rules: inside src/ a folder that may not know another is found', () =
   allows(rules.sourceArrows, 'src/index.ts', from('./spool/spool.ts'))
 })
 
+test('tidy rules: a run that knows who shows or calls it is found', () => {
+  const from = (target: string) => `import { a } from '../${target}'`
+  const run = 'supervisors/run/run.ts'
+  finds(rules.supervisorArrows, run, from('display/report.ts'), /run.*display/)
+  finds(rules.supervisorArrows, run, from('commands/run.ts'), /run.*commands/)
+  finds(rules.supervisorArrows, 'supervisors/unheard-of/a.ts', from('run/run.ts'), /has no row/)
+  allows(rules.supervisorArrows, 'supervisors/display/report.ts', from('run/result.ts'))
+  allows(rules.supervisorArrows, run, from('job.ts'))
+  allows(rules.supervisorArrows, 'supervisors/supervised.ts', "import './display/terminal.ts'")
+})
+
 test('tidy rules: src/ may import no thread, channel or machine', () => {
   for (const name of ['node:worker_threads', 'comlink', 'xstate']) {
     finds(rules.sourceKnowsNoThread, 'src/a.ts', `import { a } from '${name}'`, /knows no thread/)

@@ -39,6 +39,17 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   demo: ['dataset', 'models'],
 }
 
+/** The same of `supervisors/`: a run is shown, and used, by what lies above it. */
+const supervisorFolders: Readonly<Record<string, readonly string[]>> = {
+  engine: [],
+  run: ['engine'],
+  display: ['run'],
+  check: ['run'],
+  keeping: ['run'],
+  bench: ['engine', 'run'],
+  commands: ['bench', 'check', 'display', 'keeping', 'run'],
+}
+
 type Arrow = Reference & { readonly from: string }
 
 const importsOf = (sources: readonly Source[]): Arrow[] =>
@@ -69,19 +80,24 @@ export const importArrows: Rule = importRule(({ from, target }) => {
   return `${fromTop}/ may not import ${targetTop}/ (${target}): move what is shared down the arrow`
 })
 
-/** `store` of `src/store/file.ts`; undefined for files at the top of `src/` and elsewhere. */
-const sourceFolderOf = (path: string): string | undefined =>
-  /^src\/(?<folder>[^/]+)\//.exec(path)?.groups?.folder
+/** A rule for the folders of one top folder; the files at its top import and are imported freely. */
+function folderArrows(top: string, rows: Readonly<Record<string, readonly string[]>>): Rule {
+  const folderOf = (path: string): string | undefined => {
+    const [first, folder, ...rest] = path.split('/')
+    return first === top && rest.length > 0 ? folder : undefined
+  }
+  return importRule(({ from, target }) => {
+    const [folder, other] = [folderOf(from), folderOf(target)]
+    if (folder === undefined || other === undefined || folder === other) return undefined
+    const allowed = rows[folder]
+    if (allowed === undefined) return `${top}/${folder}/ has no row here: decide what it may know`
+    if (allowed.includes(other)) return undefined
+    return `${top}/${folder}/ may not know ${top}/${other}/ (${target}): pass it in, or move it`
+  })
+}
 
-export const sourceArrows: Rule = importRule(({ from, target }) => {
-  const [folder, other] = [sourceFolderOf(from), sourceFolderOf(target)]
-  if (folder === undefined || other === undefined || folder === other) return undefined
-  const allowed = sourceFolders[folder]
-  if (allowed === undefined)
-    return `src/${folder}/ has no row in sourceFolders: decide what it may know`
-  if (allowed.includes(other)) return undefined
-  return `src/${folder}/ may not know src/${other}/ (${target}): pass it in, or move it`
-})
+export const sourceArrows = folderArrows('src', sourceFolders)
+export const supervisorArrows = folderArrows('supervisors', supervisorFolders)
 
 export const sourceKnowsNoThread: Rule = importRule(({ from, target }) =>
   from.startsWith('src/') && ['node:worker_threads', 'comlink', 'xstate'].includes(target)

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { progressLines } from '../../../supervisors/display/progress.ts'
+import { importerStatus, ledgerStatus, readerStatus, runStatus } from '../../support/statuses.ts'
+
+test('progress: of an import, files where a run has rows', () => {
+  const lines = progressLines(runStatus({ source: importerStatus() }), 200)
+  assert.deepEqual(lines.slice(0, 2), [
+    'examine  ██████████████████░░░░░░  76% 50 of 304 files were there, 3 left alone',
+    'import   ██████████████████░░░░░░  75% 12.3 samples/s, 12,346 tokens/s, ETA 1:02:03',
+  ])
+})
+
+test('progress: replay, extraction and upload, each with its share and its speed', () => {
+  assert.deepEqual(progressLines(runStatus(), 200), [
+    'replay   ██████████████░░░░░░░░░░  60% 200 of 600 rows were there',
+    'extract  ████████████░░░░░░░░░░░░  50% 12.3 samples/s, 12,346 tokens/s, ETA 1:02:03',
+    'upload   ████████████░░░░░░░░░░░░  50% 10.0 samples/s, 1.1 MB/s, 125 in the spool',
+  ])
+})
+
+test('progress: it says why nothing moves', () => {
+  const full = ledgerStatus({ spool: { files: 1, bytes: 1, full: 'spool.maxBytes is reached' } })
+  const lines = progressLines(runStatus({ state: 'paused', ledger: full }), 200)
+  assert.match(lines[1] ?? '', /paused {2}waits: the spool is full$/)
+  const permits = { open: 9, max: 99, inForce: 12, peak: 99 }
+  const busy = progressLines(runStatus({ ledger: ledgerStatus({ permits }) }), 200)
+  assert.match(busy[2] ?? '', /the store is busy: 12 of 99 requests$/)
+})
+
+test('progress: no line is wider than the terminal; before the first answer there is one', () => {
+  for (const columns of [0, 1, 20, 79]) {
+    for (const line of progressLines(runStatus(), columns)) {
+      assert.ok(line.length <= Math.max(1, columns), `${columns}: ${line}`)
+    }
+  }
+  const early = runStatus({ state: 'preflight', source: null, ledger: null })
+  assert.deepEqual(progressLines(early, 80), ['preflight…'])
+})
+
+test('progress: of no rows all are done, and none is ever more than all', () => {
+  const source = readerStatus({ rows: 0, examined: 0, found: 0, rowsDone: 7 })
+  const stored = { samples: 300, bytes: 1, tokens: 1 }
+  const lines = progressLines(runStatus({ source, ledger: ledgerStatus({ stored }) }), 200)
+  for (const line of lines) assert.match(line, / 100% /)
+})
