@@ -80,7 +80,7 @@ export const importArrows: Rule = importRule(({ from, target }) => {
   return `${fromTop}/ may not import ${targetTop}/ (${target}): move what is shared down the arrow`
 })
 
-/** A rule for the folders of one top folder; the files at its top import and are imported freely. */
+/** A rule for the folders of one top folder; files at its top import, and are imported, freely. */
 function folderArrows(top: string, rows: Readonly<Record<string, readonly string[]>>): Rule {
   const folderOf = (path: string): string | undefined => {
     const [first, folder, ...rest] = path.split('/')
