@@ -34,15 +34,24 @@ interface Probe {
   readonly from: number
 }
 
-/** Tells of each thing that a run needs of the store, and of what it may hold already. */
+/** The run that a store holds: its id; null where it holds none. */
+export interface Held {
+  readonly run: string | null
+}
+
+/**
+ * Tells of each thing that a run needs of the store, and of what it may hold already.
+ *
+ * @returns  undefined where the store, or what it holds, is not in order
+ */
 export async function probeStore(
   config: Config,
   chosen: ChosenTarget | undefined,
   look: Look,
-): Promise<void> {
+): Promise<Held | undefined> {
   const clearTraces = await tracesIn(config.store)
   const probe = await look('store', () => putProbe(config))
-  if (!probe) return
+  if (!probe) return undefined
   const { store, key } = probe
   try {
     await look('store: reading', () => readProbe(probe))
@@ -52,8 +61,9 @@ export async function probeStore(
     await look('store: conditions', () => lookAtConditions(probe))
     await look('store: large files', () => tryParts(store, `${key}-parts`))
     await look('store: clock', () => compareClocks(probe))
-    await look('store: contents', () => contents(store, config, chosen))
+    const held = await look('store: contents', () => contents(store, config, chosen))
     await look('store: removal', () => removeAll(probe))
+    return held
   } finally {
     store.close()
     await clearTraces()
@@ -177,11 +187,12 @@ async function contents(
   store: ObjectStore,
   config: Config,
   chosen: ChosenTarget | undefined,
-): Promise<Seen<null>> {
+): Promise<Seen<Held>> {
   const run = await readRun(store)
-  if (!run) return ['it holds no run yet', null]
+  if (!run) return ['it holds no run yet', { run: null }]
   if (chosen) requireSameIdentity(run, await identityOf(config, chosen), store.url)
   const writer = newWriterId(systemClock, Math.random)
   const { stored } = await openManifest(store, { writer }).replay()
-  return [`it holds ${count(stored)} samples of run ${run.id}, begun ${run.createdAt}`, null]
+  const found = `it holds ${count(stored)} samples of run ${run.id}, begun ${run.createdAt}`
+  return [found, { run: run.id }]
 }

@@ -9,14 +9,13 @@ import { prepareModel } from '../../src/session/prepare.ts'
 import { openSession } from '../../src/session/session.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
 import { type Finding, findingsText, type Look, lookingInto } from '../check/findings.ts'
-import { probeStore } from '../check/probe-store.ts'
+import { type Held, probeStore } from '../check/probe-store.ts'
 import { exitCodes } from '../run/machine.ts'
-import { requireOwnSpool } from '../run/own-spool.ts'
+import { requireOwn, waitingIn } from '../run/own-spool.ts'
 import {
   bytesPerToken,
   type ChosenTarget,
   datasetOf,
-  identityOf,
   noUsableRow,
   requireFolder,
   requireRoom,
@@ -54,8 +53,8 @@ async function lookAtAll(config: Config, look: Look): Promise<void> {
   if (chosen && work) await look('model', () => lookAtModel(config, chosen))
   await look('dataset', () => lookAtDataset(config, chosen))
   if (chosen && work) await look('disk', () => lookAtDisk(config, chosen))
-  if (chosen && work) await look('spool', () => lookAtSpool(config, chosen))
-  await probeStore(config, chosen, look)
+  const held = await probeStore(config, chosen, look)
+  if (work) await look('spool', () => lookAtSpool(work, held))
 }
 
 async function lookAtTarget(config: Config): Promise<[string, ChosenTarget]> {
@@ -120,7 +119,12 @@ async function lookAtDisk(config: Config, chosen: ChosenTarget): Promise<[string
   return [`${kept}, the spool takes ${formatBytes(maxBytes)} at most`, null]
 }
 
-async function lookAtSpool(config: Config, chosen: ChosenTarget): Promise<[string, null]> {
-  const samples = await requireOwnSpool(config.work, await identityOf(config, chosen))
-  return [samples === 0 ? 'nothing waits in it' : `${count(samples)} samples wait in it`, null]
+/** @param held  undefined: the store does not tell which run it holds, or whether it does */
+async function lookAtSpool(work: string, held: Held | undefined): Promise<[string, null]> {
+  const waiting = await waitingIn(work)
+  if (waiting.samples === 0) return ['nothing waits in it', null]
+  const found = `${count(waiting.samples)} samples wait in it`
+  if (!held) return [`${found}; only the store tells whether they are of its run`, null]
+  requireOwn(waiting, held.run)
+  return [waiting.run === undefined ? `${found}; nothing says of which run` : found, null]
 }

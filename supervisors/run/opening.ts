@@ -12,6 +12,7 @@ import { abortUploads } from '../../src/store/open-upload.ts'
 import { putBytes } from '../../src/store/put-confirmed.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { takeLock } from '../held-store.ts'
+import { takeSpool } from './own-spool.ts'
 import type { Prepared } from './preflight.ts'
 
 /** What is settled with the store before the first actor starts, in this order. */
@@ -31,10 +32,10 @@ export interface OpenedRun {
 }
 
 /**
- * Whose store it is, and who holds it. The lock is to be renewed from here on.
+ * Whose store and spool these are, and who holds the run. The lock is to be renewed from here on.
  *
- * @throws  Failure `invalid`: the store is another run's, or cannot be used; `superseded`: another
- *          supervisor holds the run
+ * @throws  Failure `invalid`: store or spool is another run's, or cannot be used; `superseded`:
+ *          another supervisor holds the run
  */
 export async function openRun(
   store: ObjectStore,
@@ -49,8 +50,15 @@ export async function openRun(
   for (const change of stored.changes) {
     log.warn({ change }, 'the plan differs from the one the run began with: bits may differ too')
   }
+  await ownSpool(config.work, stored.run.id, log)
   const lock = await takeLock(store, { conditional: honoured, log })
   return { stored, lock, alone: honoured }
+}
+
+async function ownSpool(work: string, id: string, log: Log): Promise<void> {
+  const { samples, run } = await takeSpool(work, id)
+  if (samples === 0 || run !== undefined) return
+  log.warn({ samples }, 'nothing says of which run the spooled samples are: taken as this one’s')
 }
 
 export interface Publishing {

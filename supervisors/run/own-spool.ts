@@ -1,68 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { contentHash } from '../../src/dataset/fingerprint.ts'
-import { eachOf } from '../../src/each-of.ts'
-import { Failure } from '../../src/failure.ts'
-import { captureNames } from '../../src/models/hidden-states.ts'
-import type { RunIdentity } from '../../src/run/identity.ts'
-import { type Expected, examine, isLeft } from '../../src/sample/earlier.ts'
-import { sampleMetadata } from '../../src/sample/encode.ts'
-import { type SpooledSample, spoolName } from '../../src/spool/name.ts'
-import { inspect } from '../../src/spool/recover.ts'
+import { diskFailure } from '../../src/disk-failure.ts'
+import { Failure, hasCode } from '../../src/failure.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 
 /**
- * A spooled file's name tells its row and nothing of target, layers or type. So a work folder in
- * which another run has left files would give them to this one's store, under rows of this one's.
+ * A spooled file's name tells its row and not its run. So the run's id lies beside the spool: what
+ * another run has left there must not go to this one's store, and be removed here.
  */
 
-/** Files looked at together: their headers and token ids, not their states. */
-const atOnce = 4
-/** Of a file that must be read whole. */
-const readBytes = 1 << 20
+/** Samples, torn ones among them, that wait in a work folder's spool. */
+export interface Waiting {
+  readonly dir: string
+  readonly samples: number
+  /** The id of the run that had the spool last; undefined where nothing says. */
+  readonly run: string | undefined
+}
 
-/**
- * Looks at every spooled file. Those that are torn are no matter: they are computed again.
- *
- * @returns  how many there are
- * @throws   Failure `invalid`: one is whole, and no sample of this run
- */
-export async function requireOwnSpool(work: string, identity: RunIdentity): Promise<number> {
+const ownerFile = (work: string): string => join(work, 'spool-of-run')
+
+/** @throws  Failure `invalid`: spool or id cannot be read */
+export async function waitingIn(work: string): Promise<Waiting> {
   const spool = await openSpool(join(work, 'spool'))
   const { samples } = await spool.list()
-  const captures = captureNames(identity)
-  const { dtype, hiddenSize: hidden } = identity
-  const metadata = sampleMetadata(identity.target, captures)
-  const expected = {
-    format: { captures, hidden, dtype, metadata },
-    maxTokens: Number.POSITIVE_INFINITY,
-  }
-  await eachOf(samples, atOnce, async (sample) => {
-    const path = spool.path(sample)
-    const fault = await faultOf(path, sample, expected)
-    if (fault === null) return
-    const whole = (await inspect(path, sample, new Uint8Array(readBytes))) === 'whole'
-    if (whole) throw another(spool.dir, spoolName(sample), fault)
-  })
-  return samples.length
+  return { dir: spool.dir, samples: samples.length, run: ownerOf(work) }
 }
 
-/** Why the file cannot be this run's sample of that name; null where it is. */
-async function faultOf(
-  path: string,
-  { hash, tokens }: SpooledSample,
-  expected: Expected,
-): Promise<string | null> {
-  const found = await examine(path, expected)
-  if (isLeft(found)) return `${found.left}: ${found.facts}`
-  const { ids } = found
-  if (ids.length !== tokens) return `tokens: want=${tokens}, found=${ids.length}`
-  const inside = contentHash(ids).toString('hex')
-  return inside === hash ? null : `hash of its token ids: want=${hash}, found=${inside}`
-}
-
-const another = (dir: string, file: string, fault: string): Failure =>
-  new Failure('invalid', `the spool holds what is not of this run. path=${dir}/${file}, ${fault}`, {
+/**
+ * Samples of which nothing says whose they are pass: an earlier version marked no spool.
+ *
+ * @param run  the id of the run that would send them; null: of one that is still to begin
+ * @throws     Failure `invalid`: samples of another run wait there
+ */
+export function requireOwn({ dir, samples, run: found }: Waiting, run: string | null): void {
+  if (samples === 0 || found === undefined || found === run) return
+  const facts = `path=${dir}, samples=${samples}, want=${run ?? 'a new run'}, found=${found}`
+  throw new Failure('invalid', `the spool holds samples of another run. ${facts}`, {
     remedy:
-      'Give this run another work folder, or run first, with its own configuration, what these ' +
-      'files are of: that sends them. Or remove them: what they hold is computed again.',
+      'Give this run another work folder, or run first, with its own configuration, the one that ' +
+      'these files are of: that sends them. Or remove them: what they hold is computed again.',
   })
+}
+
+/**
+ * Makes the spool this run's, before anything is spooled.
+ *
+ * @param run  its id
+ * @returns    what waited there
+ * @throws     Failure `invalid`: samples of another run do; `unavailable`: the disk is full
+ */
+export async function takeSpool(work: string, run: string): Promise<Waiting> {
+  const waiting = await waitingIn(work)
+  requireOwn(waiting, run)
+  if (waiting.run !== run) writeOwner(work, run)
+  return waiting
+}
+
+function ownerOf(work: string): string | undefined {
+  const path = ownerFile(work)
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw diskFailure(error, { what: 'whose the spool is was not read', path })
+  }
+}
+
+function writeOwner(work: string, run: string): void {
+  const path = ownerFile(work)
+  const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    // Synced, as the samples are not: they may outlive a crash of the machine, and so must it.
+    writeFileSync(temp, `${run}\n`, { flush: true })
+    renameSync(temp, path)
+  } catch (error) {
+    rmSync(temp, { force: true })
+    throw diskFailure(error, { what: 'whose the spool is was not written', path })
+  }
+}

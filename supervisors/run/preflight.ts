@@ -14,7 +14,6 @@ import { outputBytesPerToken, type RunIdentity, type RunPlan } from '../../src/r
 import { requireDevice } from '../../src/session/device.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
 import type { StorePlace } from '../../src/store/patient.ts'
-import { requireOwnSpool } from './own-spool.ts'
 
 /** All that must be in order before anything starts, and what the run is, as the parts need it. */
 
@@ -56,7 +55,6 @@ export async function prepare(
   await requireRoom(config, perToken)
   for (const device of computes ? new Set(devices) : []) await requireDevice(device, config.work)
   const identity = await identityOf(config, { target, layers })
-  await requireOwnSpool(config.work, identity)
   return {
     config,
     place: { url: config.store, s3: config.s3 },

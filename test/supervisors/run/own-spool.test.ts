@@ -1,87 +1,67 @@
 import assert from 'node:assert/strict'
-import { truncate } from 'node:fs/promises'
+import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { contentHash } from '../../../src/dataset/fingerprint.ts'
-import { captureNames } from '../../../src/models/hidden-states.ts'
-import type { RunIdentity } from '../../../src/run/identity.ts'
-import { encodeSample, sampleMetadata } from '../../../src/sample/encode.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
-import { requireOwnSpool } from '../../../supervisors/run/own-spool.ts'
+import { requireOwn, takeSpool, waitingIn } from '../../../supervisors/run/own-spool.ts'
 import { scratch } from '../../support/target-run.ts'
-
-const identity: RunIdentity = {
-  target: 'a'.repeat(64),
-  architecture: 'qwen3',
-  layers: [1, 4],
-  hiddenSize: 3,
-  dtype: 'bf16',
-  captureFinal: false,
-  quantization: 'none',
-  truncation: 'none',
-}
-
-/** A sample of this run, as its extractor spools it. */
-function sampleOf(ids: readonly number[], hashed = ids) {
-  const captures = captureNames(identity)
-  const { dtype, hiddenSize: hidden, target } = identity
-  const content = {
-    hash: contentHash(Int32Array.from(hashed)).toString('hex'),
-    ids: Int32Array.from(ids),
-    states: new Uint8Array(ids.length * captures.length * hidden * 2),
-  }
-  const metadata = sampleMetadata(target, captures)
-  return encodeSample(content, { captures, dtype, hidden, metadata })
-}
 
 async function spoolIn(t: TestContext) {
   const work = await scratch(t)
-  return { work, spool: await openSpool(join(work, 'spool')) }
+  const spool = await openSpool(join(work, 'spool'))
+  const add = (text: string) => {
+    const bytes = Buffer.from(text)
+    const hash = bytes.toString('hex').padEnd(32, '0')
+    const sample = { hash, tokens: 1, bytes: bytes.length, crc32: crc32(bytes) }
+    return spool.add({ ...sample, parts: [bytes] })
+  }
+  return { work, spool, add }
 }
 
-test('own spool: what this run left waits there, torn or whole', async (t) => {
+const ofAnother = {
+  kind: 'invalid',
+  message: /of another run. path=.*spool, samples=1, want=B, found=A$/,
+  remedy: /another work folder/,
+}
+
+test('own spool: an empty one is taken, whoever had it before', async (t) => {
   const { work, spool } = await spoolIn(t)
-  assert.equal(await requireOwnSpool(work, identity), 0)
-  for (const ids of [[1], [2, 3], [4, 5, 6]]) await spool.add(sampleOf(ids))
-  const torn = await spool.add(sampleOf([7, 8]))
-  await truncate(spool.path(torn), 20)
-  assert.equal(await requireOwnSpool(work, identity), 4)
+  const first = await takeSpool(work, 'A')
+  assert.deepEqual(first, { dir: spool.dir, samples: 0, run: undefined })
+  assert.equal((await takeSpool(work, 'B')).run, 'A')
+  assert.equal((await waitingIn(work)).run, 'B')
+  assert.deepEqual((await readdir(work)).sort(), ['spool', 'spool-of-run'])
 })
 
-test('own spool: what another target, layers or type made goes to no other store', async (t) => {
-  const { work, spool } = await spoolIn(t)
-  await spool.add(sampleOf([1, 2]))
-  const others: Partial<RunIdentity>[] = [
-    { target: 'b'.repeat(64) },
-    { layers: [1, 2] },
-    { layers: [1, 2, 4] },
-    { dtype: 'f16' },
-    { hiddenSize: 6 },
-    { captureFinal: true, layers: [1] },
-  ]
-  for (const other of others) {
-    await assert.rejects(
-      requireOwnSpool(work, { ...identity, ...other }),
-      { kind: 'invalid', message: /not of this run/, remedy: /another work folder/ },
-      JSON.stringify(other),
-    )
-  }
+test('own spool: what a run left waits for it alone, torn or whole', async (t) => {
+  const { work, spool, add } = await spoolIn(t)
+  await takeSpool(work, 'A')
+  const sample = await add('one')
+  assert.equal((await takeSpool(work, 'A')).samples, 1)
+  await assert.rejects(takeSpool(work, 'B'), ofAnother)
+  await truncate(spool.path(sample), 1)
+  await assert.rejects(takeSpool(work, 'B'), ofAnother)
+  assert.deepEqual(await waitingIn(work), { dir: spool.dir, samples: 1, run: 'A' })
+  assert.throws(() => requireOwn({ dir: 'd', samples: 1, run: 'A' }, null), {
+    message: /want=a new run, found=A/,
+  })
+  await spool.remove(sample)
+  await takeSpool(work, 'B')
+  assert.equal(await readFile(join(work, 'spool-of-run'), 'utf8'), 'B\n')
 })
 
-test('own spool: a whole file that is not what its name says is refused', async (t) => {
-  const { work, spool } = await spoolIn(t)
-  const elsewhere = await spool.add(sampleOf([1, 2], [3, 4]))
-  await assert.rejects(requireOwnSpool(work, identity), { message: /hash of its token ids/ })
-  await spool.remove(elsewhere)
-  await spool.add({ ...sampleOf([1, 2]), tokens: 3 })
-  await assert.rejects(requireOwnSpool(work, identity), { message: /tokens: want=3, found=2/ })
+test('own spool: samples of which nothing says whose they are become this run’s', async (t) => {
+  const { work, add } = await spoolIn(t)
+  await add('one')
+  assert.equal((await takeSpool(work, 'A')).run, undefined)
+  await assert.rejects(takeSpool(work, 'B'), ofAnother)
+  await writeFile(join(work, 'spool-of-run'), '')
+  assert.equal((await takeSpool(work, 'B')).run, undefined)
 })
 
-test('own spool: no sample at all under a sample’s name is refused', async (t) => {
-  const { work, spool } = await spoolIn(t)
-  const bytes = Buffer.from('a note')
-  const { hash } = sampleOf([1])
-  await spool.add({ hash, tokens: 1, bytes: bytes.length, crc32: crc32(bytes), parts: [bytes] })
-  await assert.rejects(requireOwnSpool(work, identity), { message: /it cannot be read/ })
+test('own spool: an id that cannot be read or written is told', async (t) => {
+  const { work } = await spoolIn(t)
+  await mkdir(join(work, 'spool-of-run'))
+  await assert.rejects(takeSpool(work, 'A'), { kind: 'invalid', message: /was not read/ })
 })
