@@ -7,6 +7,8 @@ import { Failure } from '../../../src/failure.ts'
 import { limited, type Outcome } from '../../../src/store/limited.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { Permits } from '../../../src/store/permits.ts'
+import { retrying } from '../../../src/store/retry.ts'
+import { Throttled } from '../../../src/store/throttled.ts'
 import { faultyPuts } from '../../support/faulty-store.ts'
 import { ledgerPeer } from '../../support/peers.ts'
 
@@ -71,6 +73,26 @@ test('permits in hand: while the store fails none is kept, until it answers agai
   hand.put(desk.take(2 ** 32 + 4))
   await told()
   assert.equal(permits.status.open, 2)
+})
+
+test('permits in hand: a thread that waits out a pause leaves all permits to others', async (t) => {
+  const { permits, desk, hand } = handOn(t, 4)
+  const busy = new Throttled('busy', { retryAfterMs: 300_000 })
+  const faulty = faultyPuts(new MemoryStore(), [busy])
+  const clock = new SimulatedClock()
+  const retries = { attempts: 2, clock, random: () => 0 }
+  const store = retrying(limited(faulty.store, hand.acquire), retries)
+  const other = new PermitDesk(permits, 'uploader/1')
+  for (const lease of [1, 2, 3]) hand.put(desk.take(2 ** 32 + lease))
+  const done = store.put('k', Buffer.from('k'))
+  await told()
+  hand.put(desk.take(2 ** 32 + 4))
+  await told()
+  const taken = [5, 6, 7].map((lease) => other.take(2 ** 32 + lease))
+  assert.ok(!taken.includes(null))
+  for (const ticket of [5, 6, 7]) other.release({ ticket: 2 ** 32 + ticket, outcome: 'answered' })
+  clock.advance(300_000)
+  await done
 })
 
 test('permits in hand: a second end of a request frees no other that has its permit', async (t) => {
