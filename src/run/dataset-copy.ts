@@ -194,7 +194,6 @@ async function fetchFile(
     if (isThere) return
     await makeFolder(dirname(path))
     // What arrives damaged once may have been the line.
-    // What arrives damaged once may have been the line.
     if (!(await download(store, file, temporary)).isSame) {
       const { isSame, facts } = await download(store, file, temporary)
       if (!isSame) throw differing(facts)
