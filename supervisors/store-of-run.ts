@@ -92,9 +92,9 @@ async function firstContact({ url, s3 }: StorePlace, acquire: Acquire): Promise<
     if (!isFailure(error, 'invalid')) throw error
     // A few stores know a bucket by its host's name alone, and only their run could tell.
     const byHost = { url, s3: { ...hasty, pathStyle: false } }
-    const found = await foundAt(byHost, { acquire, attempts: 1 }).catch(() => undefined)
-    if (!found) throw error
-    return found
+    return await foundAt(byHost, { acquire, attempts: 1 }).catch((other: unknown) => {
+      throw isFailure(other) ? error : other
+    })
   }
 }
 
