@@ -42,19 +42,31 @@ const awayMs = 5 * 60_000
 const quietTries = 4
 const sayMs = 30_000
 
+/** What lies in a store that a command was given. */
+interface Found {
+  readonly run: Run
+  /** Undefined: the run was stopped before it was put there. */
+  readonly configText: string | undefined
+}
+
+interface StoreOfRun extends Found {
+  readonly store: ObjectStore
+  /** With the settings that the run's own configuration has for it. */
+  readonly place: StorePlace
+}
+
 /**
  * The store of a run, as a command beside the run uses it. One that cannot be reached is told of
  * within half a minute; one that could is waited for.
  *
- * @returns  also the place, with the settings that the run has for it
  * @throws   Failure `unavailable`: it does not answer; `invalid`: it holds no run; `corrupt`
  */
 export async function storeOfRun(
   asked: StorePlace,
   { actor, acquire }: { readonly actor: string; readonly acquire: Acquire },
-): Promise<{ readonly store: ObjectStore; readonly run: Run; readonly place: StorePlace }> {
-  const { run, s3 } = await firstContact(asked, acquire)
-  const place = { url: asked.url, s3: { ...s3, ...asked.s3 } }
+): Promise<StoreOfRun> {
+  const { run, configText } = await firstContact(asked, acquire)
+  const place = { url: asked.url, s3: { ...settingsIn(configText ?? ''), ...asked.s3 } }
   const log = openLog({ ...consoleTarget, actor })
   let saidAt = Number.NEGATIVE_INFINITY
   const store = await soleStore(place, {
@@ -67,7 +79,7 @@ export async function storeOfRun(
       log.warn({ err: failure }, 'the store does not answer: waiting for it')
     },
   })
-  return { store, run, place }
+  return { store, run, configText, place }
 }
 
 /** Of the configuration, what tells how such a store is spoken to; all else is no matter here. */
@@ -77,12 +89,6 @@ const spokenTo = z.object({
     checksums: z.enum(['when-supported', 'when-required']).optional(),
   }),
 })
-
-/** The run, and how its store is spoken to, as far as its configuration can be read. */
-interface Found {
-  readonly run: Run
-  readonly s3: S3Options
-}
 
 async function firstContact({ url, s3 }: StorePlace, acquire: Acquire): Promise<Found> {
   const hasty = { ...s3, timeouts: hastyTimeouts }
@@ -106,7 +112,7 @@ async function foundAt(
   try {
     const run = await requireRun(store)
     const text = await store.get(configKey)
-    return { run, s3: text ? settingsIn(text.toString('utf8')) : {} }
+    return { run, configText: text?.toString('utf8') }
   } finally {
     store.close()
   }

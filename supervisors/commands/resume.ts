@@ -9,7 +9,6 @@ import { fetchDataset } from '../../src/run/dataset-copy.ts'
 import { type Run, requireSameIdentity } from '../../src/run/identity.ts'
 import { configKey } from '../../src/run/stored-run.ts'
 import { solePermits } from '../../src/store/patient.ts'
-import type { ObjectStore } from '../../src/store/store.ts'
 import { printResult } from '../display/report.ts'
 import { consoleTarget } from '../log-target.ts'
 import { identityOf, requireFolder, targetOf } from '../run/preflight.ts'
@@ -36,11 +35,12 @@ async function configFromStore(url: string, options: ResumeOptions): Promise<Loa
   // Where the store was found now is where it is, wherever it was when the run began.
   const given = s3Here(options)
   const acquire = solePermits(100)
-  const { store, run } = await storeOfRun({ url, s3: given }, { actor: 'resume', acquire })
-  const text = await configText(store)
+  const place = { url, s3: given }
+  const { store, run, configText } = await storeOfRun(place, { actor: 'resume', acquire })
+  if (!configText) throw withoutConfig(store.url)
   const work = resolve(options.work)
   const target = options.target ? resolve(options.target) : run.targetPath
-  const { config: stored, warnings } = parseConfig(text, {
+  const { config: stored, warnings } = parseConfig(configText, {
     name: `${url}/${configKey}`,
     base: work,
   })
@@ -60,13 +60,10 @@ async function configFromStore(url: string, options: ResumeOptions): Promise<Loa
   return { warnings, config: { ...config, dataset: { ...config.dataset, path, split: undefined } } }
 }
 
-async function configText(store: ObjectStore): Promise<string> {
-  const text = await store.get(configKey)
-  if (text) return text.toString('utf8')
-  throw new Failure('invalid', `the store holds no ${configKey}. store=${store.url}`, {
+const withoutConfig = (store: string): Failure =>
+  new Failure('invalid', `the store holds no ${configKey}. store=${store}`, {
     remedy: 'Run once more where it began: it puts there what is missing.',
   })
-}
 
 /** Before the dataset is fetched, which may take long: the target is there, and is the run's. */
 async function requireTarget(run: Run, config: Config): Promise<void> {
