@@ -4,7 +4,8 @@
  */
 import type { Graph } from '../graph/graph.ts'
 import type { Value } from '../graph/ops.ts'
-import type { Llama3Scaling, TargetConfig } from './config.ts'
+import type { TargetConfig } from './config.ts'
+import { rotarySpeeds } from './rope.ts'
 
 /** What all layers of one run share. */
 export interface Positions {
@@ -49,30 +50,6 @@ export function positions(graph: Graph, ids: Value, config: TargetConfig): Posit
     lastPosition: graph.node('last_position', 'Expand', [last, rows], {}),
     tokens: tokens32,
   }
-}
-
-/**
- * Radians a token for each pair of a head's entries: θ^(−2j / headDim), some slowed by Llama 3's
- * rule.
- *
- * @returns  float32 [headDim / 2]
- * @source   transformers `modeling_rope_utils.py`, `_compute_llama3_parameters`
- */
-function rotarySpeeds({ headDim, rope }: TargetConfig): Float32Array {
-  return Float32Array.from({ length: headDim / 2 }, (_, j) => {
-    const speed = rope.theta ** ((-2 * j) / headDim)
-    return rope.scaling ? slowed(speed, rope.scaling) : speed
-  })
-}
-
-function slowed(speed: number, scaling: Llama3Scaling): number {
-  const { factor, lowFreqFactor, highFreqFactor, originalMaxPositions } = scaling
-  const wavelength = (2 * Math.PI) / speed
-  if (wavelength < originalMaxPositions / highFreqFactor) return speed
-  if (wavelength > originalMaxPositions / lowFreqFactor) return speed / factor
-  const blend =
-    (originalMaxPositions / wavelength - lowFreqFactor) / (highFreqFactor - lowFreqFactor)
-  return ((1 - blend) * speed) / factor + blend * speed
 }
 
 /**

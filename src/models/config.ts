@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { Failure } from '../failure.ts'
+import { type Rope, ropeKeys, ropeOf, unsupportedRope } from './rope.ts'
 
 /** The classes that can be built, and what each is at heart. */
 const families = {
@@ -19,16 +20,7 @@ type Architecture = keyof typeof families
 const isSupported = (name: string | undefined): name is Architecture =>
   name !== undefined && Object.hasOwn(families, name)
 
-/** Llama 3's stretching of slow rotations. */
-export interface Llama3Scaling {
-  readonly factor: number
-  readonly lowFreqFactor: number
-  readonly highFreqFactor: number
-  /** In tokens. */
-  readonly originalMaxPositions: number
-}
-
-/** A target's shape, in one spelling whatever transformers wrote it; `rope.theta` is the base. */
+/** A target's shape, in one spelling whatever transformers wrote it. */
 export interface TargetConfig {
   readonly architecture: string
   readonly family: Family
@@ -40,24 +32,14 @@ export interface TargetConfig {
   readonly kvHeads: number
   readonly headDim: number
   readonly rmsNormEps: number
-  readonly rope: { readonly theta: number; readonly scaling?: Llama3Scaling }
+  readonly rope: Rope
+  /** The longest sample that the model was made for, in tokens. */
+  readonly maxPositions: number
 }
 
 const RESTORE = 'Set target.path to a checkpoint as transformers saves it.'
 
 const size = z.int().positive()
-const ropeSchema = z.object({
-  rope_type: z.string().optional(),
-  /** transformers before 4.43. */
-  type: z.string().optional(),
-  rope_theta: z.number().positive().optional(),
-  partial_rotary_factor: z.number().optional(),
-  factor: z.number().positive().optional(),
-  low_freq_factor: z.number().positive().optional(),
-  high_freq_factor: z.number().positive().optional(),
-  original_max_position_embeddings: size.optional(),
-})
-
 /** Defaults are those of the configuration classes in transformers, for keys it leaves out. */
 const configSchema = z.object({
   num_hidden_layers: size,
@@ -69,10 +51,8 @@ const configSchema = z.object({
   head_dim: size.nullish(),
   rms_norm_eps: z.number().positive().default(1e-6),
   hidden_act: z.string().default('silu'),
-  rope_theta: z.number().positive().nullish(),
-  rope_scaling: ropeSchema.nullish(),
-  rope_parameters: ropeSchema.nullish(),
-  partial_rotary_factor: z.number().nullish(),
+  ...ropeKeys,
+  max_position_embeddings: size.default(32_768),
   attention_bias: z.boolean().nullish(),
   mlp_bias: z.boolean().nullish(),
   use_sliding_window: z.boolean().nullish(),
@@ -122,7 +102,8 @@ export function parseTargetConfig(json: unknown, path: string): TargetConfig {
     kvHeads,
     headDim,
     rmsNormEps: raw.rms_norm_eps,
-    rope: ropeOf(raw, path),
+    rope: ropeOf(raw, { path, remedy: RESTORE }),
+    maxPositions: raw.max_position_embeddings,
   }
 }
 
@@ -148,16 +129,13 @@ function refuseUnsupported(
   raw: Raw,
   { architecture, path }: { readonly architecture: Architecture; readonly path: string },
 ): void {
-  const rope = raw.rope_parameters ?? raw.rope_scaling ?? {}
   const headDim = headDimOf(raw)
-  const rotaryPart = raw.partial_rotary_factor ?? rope.partial_rotary_factor ?? 1
   const other = raw.layer_types?.find((type) => !/^(full|sliding)_attention$/.test(type))
   const unsupported = {
     // onnxruntime's attention turns positions in groups of 16 only.
     head_dim: headDim % 16 === 0 ? undefined : `${headDim} (want a multiple of 16)`,
     hidden_act: raw.hidden_act === 'silu' ? undefined : raw.hidden_act,
-    rope_type: ['default', 'llama3'].includes(ropeType(raw)) ? undefined : ropeType(raw),
-    partial_rotary_factor: rotaryPart === 1 ? undefined : rotaryPart,
+    ...unsupportedRope(raw),
     // Qwen2's biases are its own and always there; these are options of the others, held against
     // nothing.
     attention_bias: raw.attention_bias ? true : undefined,
@@ -183,32 +161,4 @@ function slides(raw: Raw, architecture: Architecture): boolean {
   // Which layers slide in files without layer_types: the Qwen classes' rule, with their default of
   // 28.
   return raw.use_sliding_window === true && raw.num_hidden_layers > (raw.max_window_layers ?? 28)
-}
-
-const ropeType = (raw: Raw): string => {
-  const rope = raw.rope_parameters ?? raw.rope_scaling
-  return rope?.rope_type ?? rope?.type ?? 'default'
-}
-
-function ropeOf(raw: Raw, path: string): TargetConfig['rope'] {
-  const rope = raw.rope_parameters ?? raw.rope_scaling
-  const theta = rope?.rope_theta ?? raw.rope_theta ?? 10_000
-  if (!rope || ropeType(raw) === 'default') return { theta }
-  const { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } = rope
-  if (!factor || !low_freq_factor || !high_freq_factor || !original_max_position_embeddings) {
-    const want = 'factor, low_freq_factor, high_freq_factor, original_max_position_embeddings'
-    const found = Object.keys(rope).join(', ')
-    throw new Failure(
-      'invalid',
-      `llama3 rope scaling is incomplete. file=${path}, want=${want}, found=${found}`,
-      { remedy: RESTORE },
-    )
-  }
-  const scaling: Llama3Scaling = {
-    factor,
-    lowFreqFactor: low_freq_factor,
-    highFreqFactor: high_freq_factor,
-    originalMaxPositions: original_max_position_embeddings,
-  }
-  return { theta, scaling }
 }

@@ -3,14 +3,15 @@
  */
 import { mkdir, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Random, seededRandom } from '../clock.ts'
+import { seededRandom } from '../clock.ts'
 import { encodeSafetensors, type TensorToWrite } from '../safetensors/write.ts'
 import { float32ToBfloat16 } from '../tensor/bfloat16.ts'
 import type { TargetConfig } from './config.ts'
+import { spread } from './spread.ts'
 
 /** The shape of a target to make up. What is left out of the config is the same for all of them. */
 export interface RandomTarget
-  extends Omit<TargetConfig, 'architecture' | 'family' | 'rmsNormEps' | 'rope'> {
+  extends Omit<TargetConfig, 'architecture' | 'family' | 'rmsNormEps' | 'rope' | 'maxPositions'> {
   readonly dtype: 'BF16' | 'F32'
   readonly seed: number
 }
@@ -85,15 +86,4 @@ function* randomWeights(target: RandomTarget): Generator<TensorToWrite> {
     yield linear(`${at}.mlp.down_proj`, hidden, inner)
   }
   yield norm('norm', hidden)
-}
-
-/**
- * Uniform around 0, of the given standard deviation: no logarithm, which engines may round their
- * own way.
- */
-function spread(random: Random, count: number, deviation: number): Float32Array {
-  const width = 2 * Math.sqrt(3) * deviation
-  const values = new Float32Array(count)
-  for (let i = 0; i < count; i++) values[i] = (random() - 0.5) * width
-  return values
 }

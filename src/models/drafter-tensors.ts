@@ -1,0 +1,52 @@
+/** A drafter's parameters: their names and shapes as in z-lab's checkpoints, and their first values. */
+import { seededRandom } from '../clock.ts'
+import type { DrafterConfig } from './drafter-config.ts'
+import { spread } from './spread.ts'
+
+/** One parameter; all are trained, and float32 while they are. */
+export interface DrafterTensor {
+  readonly name: string
+  readonly shape: readonly number[]
+}
+
+/** All that is trained: embedding and head are the target's. Matrices are [out, in]. */
+export function drafterTensors(config: DrafterConfig): DrafterTensor[] {
+  const { hiddenSize: hidden, intermediateSize: inner, headDim, targetLayerIds } = config
+  const [queries, keys] = [config.heads * headDim, config.kvHeads * headDim]
+  const layer = (i: number) =>
+    [
+      ['input_layernorm', [hidden]],
+      ['self_attn.q_proj', [queries, hidden]],
+      ['self_attn.k_proj', [keys, hidden]],
+      ['self_attn.v_proj', [keys, hidden]],
+      ['self_attn.o_proj', [hidden, queries]],
+      ['self_attn.q_norm', [headDim]],
+      ['self_attn.k_norm', [headDim]],
+      ['post_attention_layernorm', [hidden]],
+      ['mlp.gate_proj', [inner, hidden]],
+      ['mlp.up_proj', [inner, hidden]],
+      ['mlp.down_proj', [hidden, inner]],
+    ].map(([name, shape]) => [`layers.${i}.${name}`, shape] as [string, number[]])
+  const all: [string, number[]][] = [
+    ['fc', [hidden, targetLayerIds.length * hidden]],
+    ['hidden_norm', [hidden]],
+    ...Array.from({ length: config.layers }, (_, i) => layer(i)).flat(),
+    ['norm', [hidden]],
+  ]
+  return all.map(([name, shape]) => ({ name: `${name}.weight`, shape }))
+}
+
+/** As transformers begins: norms at 1, matrices around 0. */
+const deviation = 0.02
+
+/** The same seed gives the same values everywhere. */
+export function initialDrafter(config: DrafterConfig, seed: number): Map<string, Float32Array> {
+  const random = seededRandom(seed)
+  const values = new Map<string, Float32Array>()
+  for (const { name, shape } of drafterTensors(config)) {
+    const count = shape.reduce((product, length) => product * length, 1)
+    const norm = shape.length === 1
+    values.set(name, norm ? new Float32Array(count).fill(1) : spread(random, count, deviation))
+  }
+  return values
+}
