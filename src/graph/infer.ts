@@ -62,7 +62,17 @@ export const inferRules: InferRules = {
 }
 
 function groupQueryAttention(
-  [query, key, value, , , seqlensK, total, cos, sin]: InputsOf<'GroupQueryAttention'>,
+  [
+    query,
+    key,
+    value,
+    pastKey,
+    pastValue,
+    seqlensK,
+    total,
+    cos,
+    sin,
+  ]: InputsOf<'GroupQueryAttention'>,
   { num_heads, kv_num_heads }: AttributesOf<'GroupQueryAttention'>,
 ): Outputs {
   const [batch, tokens, width] = query.shape
@@ -79,12 +89,19 @@ function groupQueryAttention(
   need(sameShape(key.shape, kv) && sameShape(value.shape, kv), `key or value is not [${kv}]`)
   need(seqlensK.dtype === 'I32' && sameShape(seqlensK.shape, [batch]), 'seqlens_k is not [batch]')
   need(total.dtype === 'I32' && total.shape.length === 0, 'total_sequence_length is no I32 scalar')
-  const table = [tokens, headDim / 2]
+  need((pastKey === undefined) === (pastValue === undefined), 'a past has keys and values')
+  const table = [pastKey ? cos.shape[0] : tokens, headDim / 2]
   const tables = sameShape(cos.shape, table) && sameShape(sin.shape, table)
   need(tables, `cos or sin is not [${table}]`)
+  const capacity = pastKey ? pastKey.shape[2] : tokens
   const present: TensorType = {
     dtype: query.dtype,
-    shape: [batch, kv_num_heads, tokens, headDim],
+    shape: [batch, kv_num_heads, capacity, headDim],
+  }
+  for (const past of [pastKey, pastValue]) {
+    if (past === undefined) continue
+    const fits = past.dtype === present.dtype && sameShape(past.shape, present.shape)
+    need(fits, `a past is not [${present.shape}]`)
   }
   return [{ dtype: query.dtype, shape: query.shape }, present, present]
 }

@@ -91,13 +91,17 @@ interface Ops {
       query: Value,
       key: Value,
       value: Value,
-      pastKey: undefined,
-      pastValue: undefined,
-      /** I32 [batch]: the length of each row less one. */
+      /**
+       * [batch, kv_num_heads, capacity, headDim], of which the first positions are read: as many as
+       * the lengths leave for what went before. No shorter than a row is with what comes now.
+       */
+      pastKey: Value | undefined,
+      pastValue: Value | undefined,
+      /** I32 [batch]: the length of each row less one, what went before included. */
       seqlensK: Value,
       /** I32 scalar. */
       totalSequenceLength: Value,
-      /** [positions, headDim / 2], in the precision of the query. */
+      /** [positions, headDim / 2], of every position from 0, in the precision of the query. */
       cosCache: Value,
       sinCache: Value,
     ]

@@ -9,12 +9,22 @@ import { rotarySpeeds } from './rope.ts'
 
 /** What all layers of one run share. */
 export interface Positions {
-  /** float32 [tokens, headDim / 2]. */
+  /** float32 [positions from 0, headDim / 2]. */
   readonly cos: Value
   readonly sin: Value
-  /** int32 [batch], and int32: every row is as long as the batch is wide. */
+  /** int32 [batch], and int32: every row is as long as the batch is wide, past included. */
   readonly lastPosition: Value
   readonly tokens: Value
+  /** Left out where rows begin at position 0 and nothing comes after. */
+  readonly cache?: KeyValues
+}
+
+/** Where attention finds the keys and values of earlier positions, and leaves them for later. */
+export interface KeyValues {
+  /** float32 [batch, kvHeads, capacity, headDim], both. */
+  past(): readonly [key: Value, value: Value]
+  /** The same, with what came now behind what was before. */
+  keep(key: Value, value: Value): void
 }
 
 /**
@@ -25,7 +35,21 @@ export interface Positions {
  */
 export function positions(graph: Graph, ids: Value, config: TargetConfig): Positions {
   const length = graph.node('tokens:shape', 'Shape', [ids], { start: 1, end: 2 })
+  const rows = graph.node('batch:shape', 'Shape', [ids], { start: 0, end: 1 })
   const tokens = graph.node('tokens', 'Squeeze', [length], {})
+  return positionsUpTo(graph, { tokens, rows }, config)
+}
+
+/**
+ * Tables for positions 0 … tokens − 1.
+ *
+ * @param size  `tokens` an int64 scalar, `rows` an int64 vector of one
+ */
+function positionsUpTo(
+  graph: Graph,
+  { tokens, rows }: { readonly tokens: Value; readonly rows: Value },
+  config: TargetConfig,
+): Positions {
   const range = graph.node('positions', 'Range', [graph.integers(0), tokens, graph.integers(1)], {})
   // [tokens] → [tokens, 1] ⊙ [headDim / 2] → [tokens, headDim / 2]
   const column = graph.node(
@@ -43,7 +67,6 @@ export function positions(graph: Graph, ids: Value, config: TargetConfig): Posit
   )
   const tokens32 = graph.cast('tokens:i32', tokens, 'I32')
   const last = graph.node('tokens:last', 'Sub', [tokens32, graph.integers(1, 'I32')], {})
-  const rows = graph.node('batch:shape', 'Shape', [ids], { start: 0, end: 1 })
   return {
     cos: graph.node('cos', 'Cos', [angles], {}),
     sin: graph.node('sin', 'Sin', [angles], {}),
@@ -68,17 +91,18 @@ export function attention(
   at: Positions,
   { heads: queryHeads, kvHeads, headDim }: TargetConfig,
 ): Value {
-  // Its outputs for a key-value cache go unused and are asked for all the same: only with them does
+  const [pastKey, pastValue] = at.cache?.past() ?? []
+  // Its outputs for a key-value cache are asked for where they go unused, too: only with them does
   // onnxruntime take the path on the CPU that goes without a score matrix.
-  return graph.node(
+  const [mixed, key, value] = graph.add(
     name,
     'GroupQueryAttention',
     [
       heads.query,
       heads.key,
       heads.value,
-      undefined,
-      undefined,
+      pastKey,
+      pastValue,
       at.lastPosition,
       at.tokens,
       at.cos,
@@ -91,4 +115,6 @@ export function attention(
       scale: { float: 1 / Math.sqrt(headDim) },
     },
   )
+  at.cache?.keep(key, value)
+  return mixed
 }

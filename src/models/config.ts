@@ -35,6 +35,8 @@ export interface TargetConfig {
   readonly rope: Rope
   /** The longest sample that the model was made for, in tokens. */
   readonly maxPositions: number
+  /** Whether the head is the embedding, transposed, and no tensor of its own. */
+  readonly tiedEmbeddings: boolean
 }
 
 const RESTORE = 'Set target.path to a checkpoint as transformers saves it.'
@@ -50,6 +52,7 @@ const configSchema = z.object({
   num_key_value_heads: size.nullish(),
   head_dim: size.nullish(),
   rms_norm_eps: z.number().positive().default(1e-6),
+  tie_word_embeddings: z.boolean().nullish(),
   hidden_act: z.string().default('silu'),
   ...ropeKeys,
   max_position_embeddings: size.default(32_768),
@@ -104,6 +107,7 @@ export function parseTargetConfig(json: unknown, path: string): TargetConfig {
     rmsNormEps: raw.rms_norm_eps,
     rope: ropeOf(raw, { path, remedy: RESTORE }),
     maxPositions: raw.max_position_embeddings,
+    tiedEmbeddings: raw.tie_word_embeddings ?? false,
   }
 }
 

@@ -17,6 +17,8 @@ export class Parameters {
   readonly graph: Graph
   readonly prefix: string
   readonly #weights: Weights
+  /** By name: a tensor that is asked for twice stands in the graph once. */
+  #values = new Map<string, Value>()
 
   constructor(graph: Graph, weights: Weights, prefix: string) {
     this.graph = graph
@@ -25,7 +27,9 @@ export class Parameters {
   }
 
   within(name: string): Parameters {
-    return new Parameters(this.graph, this.#weights, this.name(name))
+    const inner = new Parameters(this.graph, this.#weights, this.name(name))
+    inner.#values = this.#values
+    return inner
   }
 
   /** The name in full: of a parameter, and of the node that computes with it. */
@@ -40,12 +44,17 @@ export class Parameters {
    */
   get(local: string, shape: readonly number[]): Value {
     const stored = this.stored(local, shape)
-    return this.graph.cast(`${stored.name}:f32`, stored, 'F32')
+    const name = `${stored.name}:f32`
+    const value = this.#values.get(name) ?? this.graph.cast(name, stored, 'F32')
+    this.#values.set(name, value)
+    return value
   }
 
   /** The parameter in the type it is stored in. */
   stored(local: string, shape: readonly number[]): Value {
     const name = this.name(local)
+    const known = this.#values.get(name)
+    if (known) return known
     const weight = this.#weights.tensors.get(name)
     if (!weight) {
       const facts = `dir=${this.#weights.dir}, tensor=${name}, want=[${shape.join(', ')}]`
@@ -67,10 +76,12 @@ export class Parameters {
       )
     }
     const { start, end, file } = weight
-    return this.graph.external(
+    const value = this.graph.external(
       name,
       { dtype, shape },
       { path: file.path, name: file.name, offset: start, bytes: end - start },
     )
+    this.#values.set(name, value)
+    return value
   }
 }

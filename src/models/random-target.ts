@@ -11,7 +11,10 @@ import { spread } from './spread.ts'
 
 /** The shape of a target to make up. What is left out of the config is the same for all of them. */
 export interface RandomTarget
-  extends Omit<TargetConfig, 'architecture' | 'family' | 'rmsNormEps' | 'rope' | 'maxPositions'> {
+  extends Omit<
+    TargetConfig,
+    'architecture' | 'family' | 'rmsNormEps' | 'rope' | 'maxPositions' | 'tiedEmbeddings'
+  > {
   readonly dtype: 'BF16' | 'F32'
   readonly seed: number
 }

@@ -14,6 +14,9 @@ export type Feed =
   | { readonly dtype: 'F32'; readonly shape: readonly number[]; readonly data: Float32Array }
   | { readonly dtype: 'U16'; readonly shape: readonly number[]; readonly data: Uint16Array }
 
+/** By the names of a model's inputs or outputs. */
+export type Feeds = Readonly<Record<string, Feed>>
+
 /** Where a model runs, on how many threads, and who may end it. */
 export interface SessionOptions {
   /** `cpu`, `cuda` or `cuda:N`. */
@@ -31,10 +34,12 @@ export interface Session {
   /**
    * Blocks its thread while the model runs.
    *
-   * @returns  every output by name, each in a buffer of its own, which may be transferred
-   * @throws   Failure `invalid`: onnxruntime refuses the feeds, or has no memory for them
+   * @param into  where these outputs are written, by name
+   * @returns     every output by name, each in a buffer of its own, which may be transferred, or
+   *              where it was told
+   * @throws      Failure `invalid`: onnxruntime refuses what it is given, or has no memory for it
    */
-  run(feeds: Readonly<Record<string, Feed>>): Promise<Readonly<Record<string, Feed>>>
+  run(feeds: Feeds, into?: Feeds): Promise<Feeds>
   release(): Promise<void>
 }
 
@@ -64,7 +69,7 @@ export async function openSession(modelPath: string, options: SessionOptions): P
   return {
     inputs: session.inputNames,
     outputs: session.outputNames,
-    run: (feeds) => gate.through(() => run(ort, session, feeds)),
+    run: (feeds, into = {}) => gate.through(() => run(ort, session, { feeds, into })),
     release: () => gate.through(() => session.release()),
   }
 }
@@ -95,20 +100,26 @@ async function create(
 async function run(
   ort: Ort,
   session: InferenceSession,
-  feeds: Readonly<Record<string, Feed>>,
-): Promise<Readonly<Record<string, Feed>>> {
-  const given = Object.entries(feeds).map(([name, feed]) => [name, tensorOf(ort, feed)] as const)
+  { feeds, into }: { readonly feeds: Feeds; readonly into: Feeds },
+): Promise<Feeds> {
+  const tensors = (given: Feeds) => mapped(given, (feed) => tensorOf(ort, feed))
+  const wanted = Object.fromEntries(session.outputNames.map((name) => [name, null]))
   let results: InferenceSession.ReturnType
   try {
-    results = await session.run(Object.fromEntries(given))
+    results = await session.run(tensors(feeds), { ...wanted, ...tensors(into) })
   } catch (cause) {
-    const shapes = Object.entries(feeds).map(([name, feed]) => `${name}[${feed.shape}]`)
+    const given = [...Object.entries(feeds), ...Object.entries(into)]
+    const shapes = given.map(([name, feed]) => `${name}[${feed.shape}]`)
     throw new Failure('invalid', `model does not run. feeds=${shapes.join(', ')}`, { cause })
   }
-  return Object.fromEntries(
-    Object.entries(results).map(([name, result]) => [name, feedOf(name, result)]),
-  )
+  return mapped(results, (result, name) => into[name] ?? feedOf(name, result))
 }
+
+const mapped = <A, B>(
+  values: Readonly<Record<string, A>>,
+  change: (value: A, name: string) => B,
+): Record<string, B> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value, name)]))
 
 function tensorOf(ort: Ort, { dtype, shape, data }: Feed): Tensor {
   if (dtype === 'I64') return new ort.Tensor('int64', data, shape)

@@ -112,3 +112,29 @@ test('graph: the same graph gives the same bytes', () => {
   }
   assert.deepEqual(build(), build())
 })
+
+test('graph: attention takes a past of keys and values that is long enough for both', () => {
+  const past = ['F32', [1, 2, 'capacity', 16]] as const
+  const { graph, values } = graphWith(
+    ['F32', [1, 'tokens', 64]],
+    ['F32', [1, 'tokens', 32]],
+    past,
+    past,
+    ['I32', [1]],
+    ['I32', []],
+    ['F32', ['total', 8]],
+  )
+  const [query, key, pastKey, pastValue, last, total, table] = values
+  const attention = (name: string, kept: typeof pastKey | undefined) =>
+    graph.add(
+      name,
+      'GroupQueryAttention',
+      [query, key, key, kept, pastValue, last, total, table, table],
+      { num_heads: 4, kv_num_heads: 2, do_rotary: 1, scale: { float: 0.25 } },
+    )
+  const [mixed, ...present] = attention('mixed', pastKey)
+  assert.deepEqual(mixed.shape, [1, 'tokens', 64])
+  for (const { shape } of present) assert.deepEqual(shape, [1, 2, 'capacity', 16])
+  refuses(() => attention('one', undefined), 'a past has keys and values')
+  refuses(() => attention('other', key), 'a past is not [')
+})

@@ -55,6 +55,27 @@ for (const [to, narrow, exponent] of [
   })
 }
 
+test('session: a result is written where it was told, or refused', async (t) => {
+  const graph = new Graph()
+  const x = graph.input('x', { dtype: 'F32', shape: ['count'] })
+  const twice = graph.node('twice', 'Add', [x, x], {})
+  graph.output('y', twice)
+  graph.output('z', graph.node('thrice', 'Add', [twice, x], {}))
+  const model = await prepareModel(graph, await scratch(t), () => {})
+  const session = await openSession(model, { device: 'cpu', threads: 1 })
+  t.after(() => session.release())
+  const place = { dtype: 'F32', shape: [3], data: Float32Array.of(1, 2, 3) } as const
+  const apart = { ...place, data: new Float32Array(3) }
+  const first = await session.run({ x: place }, { y: apart })
+  assert.equal(first.y, apart)
+  assert.deepEqual([...apart.data], [2, 4, 6])
+  assert.deepEqual([...first.z.data], [3, 6, 9])
+  const wrong = { ...place, shape: [4] }
+  await assert.rejects(session.run({ x: place }, { y: wrong }), (error) => {
+    return isFailure(error, 'invalid') && error.message.includes('y[4]')
+  })
+})
+
 test('session: results are in buffers of their own, which a thread may give away', async (t) => {
   const session = await openRounding(t, 'BF16')
   const x = { dtype: 'F32', shape: [2], data: Float32Array.of(1, 2) } as const
