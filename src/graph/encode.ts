@@ -11,15 +11,21 @@ import {
   type TensorProtoSchema,
   type ValueInfoProtoSchema,
 } from 'onnx-buf'
-import type { Graph, Initializer, Node } from './graph.ts'
+import type { Graph, Initializer } from './graph.ts'
+import { reachable } from './live.ts'
 import type { Attribute, ElementType, Op, Value } from './ops.ts'
+import type { Node } from './tape.ts'
 
 /** The first version of the format and of the operators that has `BitCast`. */
 const irVersion = 13n
 const opset = 26n
 const contribDomain = 'com.microsoft'
 
-const contribOps: ReadonlySet<Op> = new Set(['GroupQueryAttention'])
+const contribOps: ReadonlySet<Op> = new Set([
+  'FusedMatMul',
+  'GroupQueryAttention',
+  'RotaryEmbedding',
+])
 
 const dataTypes: { readonly [E in ElementType]: TensorProto_DataType } = {
   F32: TensorProto_DataType.FLOAT,
@@ -28,14 +34,18 @@ const dataTypes: { readonly [E in ElementType]: TensorProto_DataType } = {
   I64: TensorProto_DataType.INT64,
   I32: TensorProto_DataType.INT32,
   U16: TensorProto_DataType.UINT16,
+  BOOL: TensorProto_DataType.BOOL,
 }
 
 /**
+ * What no output needs is left out, inputs apart.
+ *
  * @returns  the bytes of an .onnx file, the same for the same graph; weights files are expected
  *           beside it, under their names: onnxruntime takes no other folder's
  * @source   onnx/docs/IR.md, onnx/docs/ExternalData.md
  */
 export function encodeGraph(graph: Graph): Uint8Array {
+  const { nodes, initializers } = reachable(graph)
   const model = create(ModelProtoSchema, {
     irVersion,
     producerName: 'draftsmith',
@@ -46,8 +56,8 @@ export function encodeGraph(graph: Graph): Uint8Array {
     graph: {
       name: 'draftsmith',
       input: graph.inputs.map((value) => valueInfo(value.name, value)),
-      initializer: graph.initializers.map(tensor),
-      node: [...graph.nodes.map(node), ...graph.outputs.map(outputNode)],
+      initializer: initializers.map(tensor),
+      node: [...nodes.map(node), ...graph.outputs.map(outputNode)],
       output: graph.outputs.map(({ name, value }) => valueInfo(name, value)),
     },
   })
@@ -109,6 +119,9 @@ function attribute(name: string, value: Attribute): AttributeProto {
   if (typeof value === 'number') return attributeProto({ name, type: types.INT, i: BigInt(value) })
   if (typeof value === 'string') {
     return attributeProto({ name, type: types.INT, i: BigInt(dataTypes[value]) })
+  }
+  if ('text' in value) {
+    return attributeProto({ name, type: types.STRING, s: Buffer.from(value.text) })
   }
   if ('float' in value) return attributeProto({ name, type: types.FLOAT, f: value.float })
   return attributeProto({ name, type: types.INTS, ints: value.map(BigInt) })

@@ -4,7 +4,9 @@
  * weights.
  */
 import { Failure } from '../failure.ts'
-import { inferRules, Mismatch } from './infer.ts'
+import { callerOutside } from './caller.ts'
+import { folded } from './fold.ts'
+import { inferRules } from './infer.ts'
 import {
   type AttributesOf,
   describe,
@@ -14,6 +16,8 @@ import {
   type TensorType,
   type Value,
 } from './ops.ts'
+import { Mismatch } from './shapes.ts'
+import type { Composite, Node, Region, Step } from './tape.ts'
 
 /** Bytes inside another file: a tensor of a safetensors file, where it lies. */
 export interface ExternalData {
@@ -32,14 +36,6 @@ export interface Initializer {
   readonly data: Uint8Array | ExternalData
 }
 
-export interface Node<O extends Op = Op> {
-  readonly name: string
-  readonly op: O
-  readonly inputs: InputsOf<O>
-  readonly attributes: AttributesOf<O>
-  readonly outputs: readonly [Value, ...Value[]]
-}
-
 interface Output {
   readonly name: string
   readonly value: Value
@@ -53,6 +49,32 @@ export class Graph {
   readonly outputs: Output[] = []
   readonly #taken = new Set<string>()
   readonly #constants = new Map<string, Value>()
+  readonly #numbers = new Map<Value, Float32Array>()
+  #tape: Step[] = []
+  #prefix = ''
+
+  /** Of what was built so far, in order. */
+  get tape(): readonly Step[] {
+    return this.#tape
+  }
+
+  /** What `build` adds is named under `prefix`, and stands on a tape of its own. */
+  apart<T>(prefix: string, build: () => T): { readonly result: T; readonly tape: readonly Step[] } {
+    const [outer, outerPrefix] = [this.#tape, this.#prefix]
+    this.#tape = []
+    this.#prefix = `${outerPrefix}${prefix}`
+    try {
+      return { result: build(), tape: this.#tape }
+    } finally {
+      this.#tape = outer
+      this.#prefix = outerPrefix
+    }
+  }
+
+  /** Adds what stands on the tape for nodes that were built apart. */
+  record(step: Composite | Region): void {
+    this.#tape.push(step)
+  }
 
   input(name: string, type: TensorType): Value {
     const value = { ...type, name: this.#claim(name) }
@@ -70,9 +92,7 @@ export class Graph {
   /** Float32 numbers of a given shape, kept in the graph. */
   floats(name: string, shape: readonly number[], numbers: Float32Array): Value {
     const value: Value = { dtype: 'F32', shape, name: this.#claim(name) }
-    const data = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)
-    this.initializers.push({ value, data: data.slice() })
-    return value
+    return this.#keep(value, numbers.slice())
   }
 
   /**
@@ -85,18 +105,33 @@ export class Graph {
     const known = this.#constants.get(key)
     if (known) return known
     const shape = typeof numbers === 'number' ? [] : [list.length]
-    const value: Value = { dtype, shape, holds: list, name: this.#claim(key) }
+    const value: Value = { dtype, shape, holds: list, name: this.#claimWhole(key) }
     const elements = dtype === 'I64' ? BigInt64Array.from(list, BigInt) : Int32Array.from(list)
     this.initializers.push({ value, data: new Uint8Array(elements.buffer) })
     this.#constants.set(key, value)
     return value
   }
 
+  /** A float32 scalar known while building. The same one is kept once. */
+  scalar(number: number): Value {
+    const key = `f32(${number})`
+    const known = this.#constants.get(key)
+    if (known) return known
+    const value: Value = { dtype: 'F32', shape: [], name: this.#claimWhole(key) }
+    this.#constants.set(key, value)
+    return this.#keep(value, Float32Array.of(number))
+  }
+
+  /** The numbers of a float32 constant that stand in the graph itself. */
+  numbers(value: Value): Float32Array | undefined {
+    return this.#numbers.get(value)
+  }
+
   /**
    * Adds a node; its outputs are named after it.
    *
-   * @throws Failure `invalid`: the operator does not take these types and shapes; names node and
-   *         inputs
+   * @throws Failure `invalid`: the operator does not take these types and shapes; names node,
+   *         inputs and the line that asked for it
    */
   add<O extends Op>(
     name: string,
@@ -105,11 +140,19 @@ export class Graph {
     attributes: AttributesOf<O>,
   ): readonly [Value, ...Value[]] {
     const [first, ...more] = this.#infer(name, op, inputs, attributes)
+    const known = folded(
+      op,
+      inputs.map((input) => input && this.numbers(input)),
+      first,
+    )
+    if (known) return [this.floats(name, known.shape, known.numbers)]
     const outputs: [Value, ...Value[]] = [{ ...first, name: this.#claim(name) }]
     for (const type of more) {
       outputs.push({ ...type, name: this.#claim(`${name}:${outputs.length}`) })
     }
-    this.nodes.push({ name, op, inputs, attributes, outputs })
+    const node: Node<O> = { name: outputs[0].name, op, inputs, attributes, outputs }
+    this.nodes.push(node)
+    this.#tape.push(node)
     return outputs
   }
 
@@ -135,12 +178,23 @@ export class Graph {
     } catch (error) {
       if (!(error instanceof Mismatch)) throw error
       const shapes = inputs.map((input) => (input ? describe(input) : '-')).join(', ')
-      const facts = `node=${name}, op=${op}, problem=${error.message}, inputs=(${shapes})`
-      throw new Failure('invalid', `an operator does not take its inputs. ${facts}`)
+      const facts = `node=${this.#prefix}${name}, op=${op}, problem=${error.message}`
+      const where = `inputs=(${shapes}), at=${callerOutside(error)}`
+      throw new Failure('invalid', `an operator does not take its inputs. ${facts}, ${where}`)
     }
   }
 
+  #keep(value: Value, numbers: Float32Array<ArrayBuffer>): Value {
+    this.initializers.push({ value, data: new Uint8Array(numbers.buffer) })
+    this.#numbers.set(value, numbers)
+    return value
+  }
+
   #claim(name: string): string {
+    return this.#claimWhole(`${this.#prefix}${name}`)
+  }
+
+  #claimWhole(name: string): string {
     if (this.#taken.has(name)) throw new Failure('invalid', `name taken in the graph. name=${name}`)
     this.#taken.add(name)
     return name

@@ -2,9 +2,26 @@
  * What comes out of each operator, from what goes in: total over the operators. A rule throws a
  * `Mismatch` that says what is wrong; graph.ts adds which node it was.
  */
-import type { AttributesOf, Dim, InputsOf, Op, TensorType } from './ops.ts'
+import type { AttributesOf, InputsOf, Op, TensorType } from './ops.ts'
+import {
+  boolean,
+  broadcast,
+  broadcastShapes,
+  calculated,
+  contents,
+  fixed,
+  floating,
+  isInteger,
+  matmul,
+  need,
+  reduced,
+  requireAxis,
+  reshape,
+  sameShape,
+  turned,
+} from './shapes.ts'
 
-export class Mismatch extends Error {}
+const bits = { F32: 32, F16: 16, BF16: 16, I64: 64, I32: 32, U16: 16, BOOL: 8 }
 
 type Outputs = readonly [TensorType, ...TensorType[]]
 type InferRules = {
@@ -12,13 +29,43 @@ type InferRules = {
 }
 
 export const inferRules: InferRules = {
-  Add: ([a, b]) => [broadcast(a, b)],
-  Sub: ([a, b]) => [broadcast(a, b)],
-  Mul: ([a, b]) => [broadcast(a, b)],
+  Add: ([a, b]) => [calculated(a, b, (x, y) => x + y)],
+  Sub: ([a, b]) => [calculated(a, b, (x, y) => x - y)],
+  Mul: ([a, b]) => [calculated(a, b, (x, y) => x * y)],
+  Div: ([a, b]) => [broadcast(a, b)],
   MatMul: ([a, b]) => [matmul(a, b)],
+  FusedMatMul: ([a, b], { transA, transB }) => [
+    matmul(transA ? turned(a) : a, transB ? turned(b) : b),
+  ],
+  Neg: ([x]) => [floating(x)],
+  Exp: ([x]) => [floating(x)],
+  Log: ([x]) => [floating(x)],
+  Sqrt: ([x]) => [floating(x)],
+  Reciprocal: ([x]) => [floating(x)],
   Sigmoid: ([x]) => [floating(x)],
+  Tanh: ([x]) => [floating(x)],
   Cos: ([x]) => [floating(x)],
   Sin: ([x]) => [floating(x)],
+  Softmax([x], { axis }) {
+    requireAxis(x, axis)
+    return [floating(x)]
+  },
+  ReduceSum: ([x, axes], { keepdims }) => [reduced(x, contents(axes), keepdims)],
+  ReduceMean: ([x, axes], { keepdims }) => [floating(reduced(x, contents(axes), keepdims))],
+  ReduceMax: ([x, axes], { keepdims }) => [reduced(x, contents(axes), keepdims)],
+  Equal: ([a, b]) => [{ ...broadcast(a, b), dtype: 'BOOL' }],
+  Less: ([a, b]) => [{ ...broadcast(a, b), dtype: 'BOOL' }],
+  LessOrEqual: ([a, b]) => [{ ...broadcast(a, b), dtype: 'BOOL' }],
+  And: ([a, b]) => [broadcast(boolean(a), boolean(b))],
+  Not: ([x]) => [boolean(x)],
+  Where([condition, yes, no]) {
+    const { shape } = broadcast(yes, no)
+    return [{ dtype: yes.dtype, shape: broadcastShapes(boolean(condition).shape, shape) }]
+  },
+  ArgMax([x], { axis }) {
+    requireAxis(x, axis)
+    return [{ dtype: 'I64', shape: x.shape.map((dim, i) => (i === axis ? 1 : dim)) }]
+  },
   Cast: ([x], { to }) => [{ ...x, dtype: to }],
   BitCast([x], { to }) {
     need(bits[x.dtype] === bits[to], `${to} has another width than ${x.dtype}`)
@@ -26,9 +73,60 @@ export const inferRules: InferRules = {
   },
   Gather([data, indices], { axis }) {
     need(isInteger(indices), 'indices are not integers')
-    need(axis >= 0 && axis < data.shape.length, `no axis ${axis}`)
+    requireAxis(data, axis)
     const shape = [...data.shape.slice(0, axis), ...indices.shape, ...data.shape.slice(axis + 1)]
     return [{ dtype: data.dtype, shape }]
+  },
+  GatherElements([data, indices], { axis }) {
+    need(isInteger(indices), 'indices are not integers')
+    requireAxis(data, axis)
+    const others = (x: TensorType) => x.shape.filter((_, i) => i !== axis)
+    need(sameShape(others(data), others(indices)), 'data and indices differ beside the axis')
+    return [{ dtype: data.dtype, shape: indices.shape }]
+  },
+  ScatterND([data, indices, updates]) {
+    need(indices.dtype === 'I64', 'indices are not I64')
+    const [rows, one] = indices.shape
+    need(indices.shape.length === 2 && one === 1, 'indices are not [rows, 1]')
+    need(data.dtype === updates.dtype, 'data and updates differ in type')
+    const want = [rows, ...data.shape.slice(1)]
+    need(sameShape(updates.shape, want), `updates are not [${want.join(', ')}]`)
+    return [{ dtype: data.dtype, shape: data.shape }]
+  },
+  Concat(parts, { axis }) {
+    const [first, ...more] = parts
+    requireAxis(first, axis)
+    const others = (x: TensorType) => x.shape.filter((_, i) => i !== axis)
+    for (const part of more) {
+      need(part.dtype === first.dtype, 'parts differ in type')
+      need(sameShape(others(part), others(first)), 'parts differ beside the axis')
+    }
+    const length = parts.map((part) => fixed(part.shape[axis])).reduce((sum, dim) => sum + dim)
+    return [{ dtype: first.dtype, shape: first.shape.map((dim, i) => (i === axis ? length : dim)) }]
+  },
+  Split([x, lengths], { axis }) {
+    requireAxis(x, axis)
+    const [first, ...more] = contents(lengths).map(fixed)
+    const whole = [first, ...more].reduce((sum, length) => sum + length)
+    need(whole === x.shape[axis], `parts of ${whole} in all meet ${x.shape[axis]}`)
+    const part = (length: number): TensorType => ({
+      dtype: x.dtype,
+      shape: x.shape.map((dim, i) => (i === axis ? length : dim)),
+    })
+    return [part(first), ...more.map(part)]
+  },
+  Slice([x, starts, ends, axes]) {
+    const [from, to] = [contents(starts).map(fixed), contents(ends).map(fixed)]
+    const shape = [...x.shape]
+    contents(axes).forEach((named, i) => {
+      const axis = fixed(named)
+      requireAxis(x, axis)
+      const length = fixed(x.shape[axis])
+      const inside = from[i] >= 0 && from[i] <= to[i] && to[i] <= length
+      need(inside, `[${from[i]}, ${to[i]}) is not within ${length}`)
+      shape[axis] = to[i] - from[i]
+    })
+    return [{ dtype: x.dtype, shape }]
   },
   Transpose([x], { perm }) {
     const axes = [...perm].sort((a, b) => a - b)
@@ -56,6 +154,22 @@ export const inferRules: InferRules = {
   RMSNormalization([x, scale]) {
     need(x.dtype === scale.dtype, 'x and scale differ in type')
     need(scale.shape.length === 1 && scale.shape[0] === x.shape.at(-1), 'scale is not one row of x')
+    return [floating(x)]
+  },
+  SimplifiedLayerNormalization([x, scale]) {
+    need(x.dtype === scale.dtype, 'x and scale differ in type')
+    need(scale.shape.length === 1 && scale.shape[0] === x.shape.at(-1), 'scale is not one row of x')
+    return [floating(x), { dtype: x.dtype, shape: [...x.shape.slice(0, -1), 1] }]
+  },
+  RotaryEmbedding([x, positions, cos, sin], { num_heads, rotary_embedding_dim }) {
+    const [batch, tokens, width] = x.shape
+    need(x.shape.length === 3, 'x is not [batch, tokens, width]')
+    need(width === num_heads * rotary_embedding_dim, `width is not ${num_heads} heads`)
+    need(positions.dtype === 'I64', 'positions are not I64')
+    need(sameShape(positions.shape, [batch, tokens]), 'positions are not [batch, tokens]')
+    const fits = cos.shape.length === 2 && cos.shape[1] === rotary_embedding_dim / 2
+    need(fits && sameShape(cos.shape, sin.shape), 'cos or sin is not [positions, headDim / 2]')
+    need(x.dtype === cos.dtype && x.dtype === sin.dtype, 'floating inputs differ in type')
     return [floating(x)]
   },
   GroupQueryAttention: (inputs, attributes) => groupQueryAttention(inputs, attributes),
@@ -104,84 +218,4 @@ function groupQueryAttention(
     need(fits, `a past is not [${present.shape}]`)
   }
   return [{ dtype: query.dtype, shape: query.shape }, present, present]
-}
-
-const bits = { F32: 32, F16: 16, BF16: 16, I64: 64, I32: 32, U16: 16 }
-const isInteger = (x: TensorType) => x.dtype === 'I64' || x.dtype === 'I32'
-const sameShape = (a: readonly Dim[], b: readonly Dim[]) =>
-  a.length === b.length && a.every((dim, i) => dim === b[i])
-
-function need(holds: boolean, problem: string): asserts holds {
-  if (!holds) throw new Mismatch(problem)
-}
-
-function floating(x: TensorType): TensorType {
-  need(x.dtype === 'F32' || x.dtype === 'F16' || x.dtype === 'BF16', `${x.dtype} is no float`)
-  return { dtype: x.dtype, shape: x.shape }
-}
-
-function contents(x: TensorType): readonly Dim[] {
-  need(x.dtype === 'I64' && x.holds !== undefined, 'the integers of an input are not known here')
-  return x.holds
-}
-
-/** NumPy's rule: aligned at the end, lengths equal or one of them 1. */
-function broadcastShapes(a: readonly Dim[], b: readonly Dim[]): Dim[] {
-  const rank = Math.max(a.length, b.length)
-  return Array.from({ length: rank }, (_, i) => {
-    const left = a[i - rank + a.length] ?? 1
-    const right = b[i - rank + b.length] ?? 1
-    need(left === right || left === 1 || right === 1, `${left} does not broadcast with ${right}`)
-    return left === 1 ? right : left
-  })
-}
-
-function broadcast(a: TensorType, b: TensorType): TensorType {
-  need(a.dtype === b.dtype, `${a.dtype} meets ${b.dtype}`)
-  return { dtype: a.dtype, shape: broadcastShapes(a.shape, b.shape) }
-}
-
-function matmul(a: TensorType, b: TensorType): TensorType {
-  need(a.dtype === b.dtype, `${a.dtype} meets ${b.dtype}`)
-  need(a.shape.length >= 2 && b.shape.length >= 2, 'an input has fewer than two axes')
-  const [inner, rows] = b.shape.slice(-2)
-  need(a.shape.at(-1) === inner, `${a.shape.at(-1)} columns meet ${inner} rows`)
-  const batch = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2))
-  return { dtype: floating(a).dtype, shape: [...batch, a.shape[a.shape.length - 2], rows] }
-}
-
-/** The shape that `wanted`, with its 0 and -1, gives; named dimensions cancel by name. */
-function reshape(from: readonly Dim[], wanted: readonly Dim[]): Dim[] {
-  const shape = wanted.map((dim, axis) => {
-    need(dim !== 0 || axis < from.length, `nothing to copy at axis ${axis}`)
-    return dim === 0 ? from[axis] : dim
-  })
-  const before = elements(from)
-  const after = elements(shape.filter((dim) => dim !== -1))
-  for (const name of after.names) {
-    const at = before.names.indexOf(name)
-    need(at >= 0, `no dimension ${name} to fill [${shape.join(', ')}] from`)
-    before.names.splice(at, 1)
-  }
-  if (!shape.includes(-1)) {
-    const whole = before.names.length === 0 && before.fixed === after.fixed
-    need(whole, `[${shape.join(', ')}] holds another number of elements`)
-    return shape
-  }
-  const rest = before.fixed / after.fixed
-  need(Number.isInteger(rest), `[${shape.join(', ')}] does not divide the elements`)
-  const left: Dim = before.names.length
-    ? [...(rest === 1 ? [] : [rest]), ...before.names].join('*')
-    : rest
-  return shape.map((dim) => (dim === -1 ? left : dim))
-}
-
-function elements(shape: readonly Dim[]): { fixed: number; names: string[] } {
-  let fixed = 1
-  const names: string[] = []
-  for (const dim of shape) {
-    if (typeof dim === 'number') fixed *= dim
-    else names.push(...dim.split('*'))
-  }
-  return { fixed, names }
 }

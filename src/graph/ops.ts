@@ -5,7 +5,7 @@
  */
 
 /** Spelled as in safetensors files. */
-export type ElementType = 'F32' | 'F16' | 'BF16' | 'I64' | 'I32' | 'U16'
+export type ElementType = 'F32' | 'F16' | 'BF16' | 'I64' | 'I32' | 'U16' | 'BOOL'
 
 /** A fixed length, or the name of one that each run brings anew: `tokens`. */
 export type Dim = number | string
@@ -23,7 +23,7 @@ export interface Value extends TensorType {
   readonly name: string
 }
 
-export type Attribute = number | Float | readonly number[] | ElementType
+export type Attribute = number | Float | Text | readonly number[] | ElementType
 
 interface Unary {
   readonly inputs: readonly [x: Value]
@@ -40,18 +40,57 @@ interface Conversion {
   readonly attributes: { readonly to: ElementType }
 }
 
+/** `axes` is an I64 vector of axes, each from 0; what they held has length 1 afterwards, or goes. */
+interface Reduction {
+  readonly inputs: readonly [x: Value, axes: Value]
+  readonly attributes: { readonly keepdims: 0 | 1 }
+}
+
 /**
- * Every operator. Tables over `Op` (infer.ts's, later the gradients') do not compile with one left
- * out.
+ * Every operator. Tables over `Op` (infer.ts's, the gradients' in autodiff/rules.ts) do not compile
+ * with one left out.
  */
 interface Ops {
   readonly Add: Binary
   readonly Sub: Binary
   readonly Mul: Binary
+  readonly Div: Binary
   readonly MatMul: Binary
+  /** onnxruntime's own: alpha · a b, either transposed in its last two axes. */
+  readonly FusedMatMul: {
+    readonly inputs: readonly [a: Value, b: Value]
+    readonly attributes: { readonly transA: 0 | 1; readonly transB: 0 | 1; readonly alpha: Float }
+  }
+  readonly Neg: Unary
+  readonly Exp: Unary
+  readonly Log: Unary
+  readonly Sqrt: Unary
+  readonly Reciprocal: Unary
   readonly Sigmoid: Unary
+  readonly Tanh: Unary
   readonly Cos: Unary
   readonly Sin: Unary
+  readonly Softmax: {
+    readonly inputs: readonly [x: Value]
+    readonly attributes: { readonly axis: number }
+  }
+  readonly ReduceSum: Reduction
+  readonly ReduceMean: Reduction
+  readonly ReduceMax: Reduction
+  readonly Equal: Binary
+  readonly Less: Binary
+  readonly LessOrEqual: Binary
+  readonly And: Binary
+  readonly Not: Unary
+  readonly Where: {
+    readonly inputs: readonly [condition: Value, yes: Value, no: Value]
+    readonly attributes: { readonly [name: string]: never }
+  }
+  /** The place of the greatest along an axis, the first of equals; the axis stays with length 1. */
+  readonly ArgMax: {
+    readonly inputs: readonly [x: Value]
+    readonly attributes: { readonly axis: number; readonly keepdims: 1 }
+  }
   /** To the nearest value of the other type, ties to even. */
   readonly Cast: Conversion
   /** The same bits under another type of the same width. */
@@ -59,6 +98,30 @@ interface Ops {
   readonly Gather: {
     readonly inputs: readonly [data: Value, indices: Value]
     readonly attributes: { readonly axis: number }
+  }
+  /** One element of `data` for each of `indices`, which replace the place along the axis. */
+  readonly GatherElements: {
+    readonly inputs: readonly [data: Value, indices: Value]
+    readonly attributes: { readonly axis: number }
+  }
+  /** `data`, to whose rows named by `indices` [rows, 1] those of `updates` are added. */
+  readonly ScatterND: {
+    readonly inputs: readonly [data: Value, indices: Value, updates: Value]
+    readonly attributes: { readonly reduction: Text }
+  }
+  readonly Concat: {
+    readonly inputs: readonly [first: Value, ...more: Value[]]
+    readonly attributes: { readonly axis: number }
+  }
+  /** One output for each length in `lengths`. */
+  readonly Split: {
+    readonly inputs: readonly [x: Value, lengths: Value]
+    readonly attributes: { readonly axis: number }
+  }
+  /** From `starts` up to, without, `ends`; bounds from 0, none beyond the axis. */
+  readonly Slice: {
+    readonly inputs: readonly [x: Value, starts: Value, ends: Value, axes: Value]
+    readonly attributes: { readonly [name: string]: never }
   }
   readonly Transpose: {
     readonly inputs: readonly [x: Value]
@@ -82,6 +145,27 @@ interface Ops {
   readonly RMSNormalization: {
     readonly inputs: readonly [x: Value, scale: Value]
     readonly attributes: { readonly epsilon: Float }
+  }
+  /** onnxruntime's own RMS norm over the last axis; its second output is 1 / √(mean(x²) + ε). */
+  readonly SimplifiedLayerNormalization: {
+    readonly inputs: readonly [x: Value, scale: Value]
+    readonly attributes: { readonly axis: -1; readonly epsilon: Float; readonly stash_type: 1 }
+  }
+  /** onnxruntime's own: turns the heads of x [batch, tokens, heads · headDim], halves apart. */
+  readonly RotaryEmbedding: {
+    readonly inputs: readonly [
+      x: Value,
+      /** I64 [batch, tokens]. */
+      positions: Value,
+      /** [positions, headDim / 2]. */
+      cosCache: Value,
+      sinCache: Value,
+    ]
+    readonly attributes: {
+      readonly num_heads: number
+      readonly rotary_embedding_dim: number
+      readonly interleaved: 0
+    }
   }
   /**
    * onnxruntime's own: causal attention of `num_heads` queries over `kv_num_heads` keys and values.
@@ -115,8 +199,13 @@ interface Ops {
 }
 
 /** A float attribute, told from an integer one even where its value is whole. */
-interface Float {
+export interface Float {
   readonly float: number
+}
+
+/** A word, told from the name of an element type. */
+interface Text {
+  readonly text: string
 }
 
 export type Op = keyof Ops
