@@ -20,7 +20,7 @@ export interface Rope {
 const size = z.int().positive()
 
 /** One object of a config.json, whichever of its two names it goes by. */
-export const ropeSchema = z.object({
+const ropeSchema = z.object({
   rope_type: z.string().optional(),
   /** transformers before 4.43. */
   type: z.string().optional(),

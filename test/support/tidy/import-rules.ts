@@ -34,6 +34,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   autodiff: ['graph', 'tensor'],
   optim: ['graph', 'tensor'],
   models: ['graph', 'safetensors', 'tensor'],
+  training: ['autodiff', 'graph', 'models', 'tensor'],
   session: ['graph', 'tensor'],
   sample: ['dataset', 'models', 'safetensors', 'spool', 'tensor'],
   demo: ['dataset', 'models'],
