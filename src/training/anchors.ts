@@ -30,7 +30,11 @@ function* eligible(lossMask: Uint8Array, { rule, blockSize }: AnchorOptions): Ge
   // TorchSpec leaves out a sample of a single block, though that would fit.
   if (rule === 'whole-block' && tokens === blockSize) return
   const next = rule === 'next-supervised' ? 1 : 0
-  const left = { 'next-supervised': 1, 'whole-block': blockSize - 1, 'before-last-block': blockSize }
+  const left = {
+    'next-supervised': 1,
+    'whole-block': blockSize - 1,
+    'before-last-block': blockSize,
+  }
   const end = tokens - left[rule]
   for (let p = 0; p < end; p++) {
     if (lossMask[p] === 1 && lossMask[p + next] === 1) yield p
