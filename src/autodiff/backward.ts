@@ -17,9 +17,10 @@ export function gradients(graph: Graph, loss: Value, wrt: readonly Value[]): Val
   if (loss.shape.length > 0) {
     throw new Failure('invalid', `a loss is no scalar. loss=${loss.name}, shape=[${loss.shape}]`)
   }
+  const { tape } = graph
   const { result } = graph.apart('grad:', () => {
     const walk = new Walk(graph, wrt)
-    const found = walk.back(graph.tape, new Map([[loss.name, graph.scalar(1)]]))
+    const found = walk.back(tape, new Map([[loss.name, graph.scalar(1)]]))
     return wrt.map((value) => found.get(value.name) ?? withoutEffect(value, loss))
   })
   return result

@@ -4,7 +4,7 @@
  */
 import { Failure } from '../failure.ts'
 import type { Builder } from '../graph/builder.ts'
-import type { Op, Value } from '../graph/ops.ts'
+import { describe, type Op, type Value } from '../graph/ops.ts'
 import type { InputGradient, Node } from '../graph/tape.ts'
 import { normalization, simplifiedNormalization } from './normalization.ts'
 import { fusedProduct, product } from './products.ts'
@@ -26,7 +26,9 @@ const constant = (): readonly InputGradient[] => []
 
 /** No gradient was written: models that train are built without it. */
 const refused = ({ node }: Pull<Op>): never => {
-  throw new Failure('invalid', `an operator has no gradient here. node=${node.name}, op=${node.op}`)
+  const shapes = node.inputs.map((input) => (input ? describe(input) : '-')).join(', ')
+  const facts = `node=${node.name}, op=${node.op}, inputs=(${shapes}), at=${node.origin()}`
+  throw new Failure('invalid', `an operator has no gradient here. ${facts}`)
 }
 
 /** Of an operator with one output. */

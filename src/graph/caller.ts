@@ -1,7 +1,7 @@
 /** Who called: for messages about a graph that was built wrongly. */
 
 /** Of the folders whose frames say how a node came about, and not who wanted it. */
-const ownFrames = /[/\\](graph|autodiff)[/\\][^/\\]+\.[jt]s[:)]?/
+const ownFrames = /(?<!test[/\\])src[/\\](graph|autodiff)[/\\]/
 
 /**
  * The innermost frame of an error's stack that is neither this library's nor the gradients':

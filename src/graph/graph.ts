@@ -150,7 +150,9 @@ export class Graph {
     for (const type of more) {
       outputs.push({ ...type, name: this.#claim(`${name}:${outputs.length}`) })
     }
-    const node: Node<O> = { name: outputs[0].name, op, inputs, attributes, outputs }
+    const here = new Error('asked for')
+    const origin = () => callerOutside(here)
+    const node: Node<O> = { name: outputs[0].name, op, inputs, attributes, outputs, origin }
     this.nodes.push(node)
     this.#tape.push(node)
     return outputs

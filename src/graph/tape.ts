@@ -11,6 +11,8 @@ export interface Node<O extends Op = Op> {
   readonly inputs: InputsOf<O>
   readonly attributes: AttributesOf<O>
   readonly outputs: readonly [Value, ...Value[]]
+  /** The line of model code that asked for it. */
+  readonly origin: () => string
 }
 
 /** The gradient of one input, built only where somebody wants it; null where there is none. */
@@ -19,7 +21,7 @@ export type InputGradient = (() => Value) | null
 /** Several nodes that have one gradient together. */
 export interface Composite {
   readonly name: string
-  readonly inputs: readonly Value[]
+  readonly inputs: readonly (Value | undefined)[]
   /** What it computes, and behind that what its gradient wants kept. */
   readonly outputs: readonly Value[]
   /** @param g  of each output, where it has one */

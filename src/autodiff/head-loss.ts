@@ -1,0 +1,140 @@
+import { type Builder, lengths } from '../graph/builder.ts'
+import type { Value } from '../graph/ops.ts'
+import { composite } from './composite.ts'
+
+export type HeadLossInputs = readonly [
+  /** float32 [rows, hidden] */
+  hidden: Value,
+  /** float32 [vocab, hidden] */
+  head: Value,
+  /** int64 [rows], each below vocab */
+  labels: Value,
+  /** float32 [rows] */
+  weights: Value,
+]
+
+export interface HeadLossSettings {
+  /** Logits of so many bytes are there at once, those of a single row at least. */
+  readonly logitBytes: number
+  /** Whether the head has a gradient too; a frozen one saves a pass over the logits. */
+  readonly trained: boolean
+}
+
+/** The rest after the first three is the gradients' of hidden and head. */
+export type HeadLoss = readonly [
+  loss: Value,
+  crossEntropy: Value,
+  predicted: Value,
+  hiddenSlope: Value,
+  headSlope: Value,
+]
+
+/**
+ * Σ weight · cross-entropy(softmax(hidden headᵀ), label), in natural logarithms. Rows are taken in
+ * chunks, and each chunk's gradient is computed while its logits are there: they are never kept.
+ *
+ * @returns  loss, a float32 scalar; each row's cross-entropy, float32 [rows], and most likely
+ *           entry, int64 [rows]; what the gradient wants
+ */
+export const headLoss = composite<HeadLossInputs, HeadLossSettings, HeadLoss>({
+  forward(b, inputs, settings) {
+    const [hidden, head] = inputs
+    const [rows, vocab] = [lengths(hidden)[0], lengths(head)[0]]
+    const step = Math.max(1, Math.floor(settings.logitBytes / (4 * vocab)))
+    const chunks: Chunk[] = []
+    for (let from = 0; from < rows; from += step) {
+      const to = Math.min(rows, from + step)
+      chunks.push(chunkOf(b, inputs, { from, to, trained: settings.trained, last: chunks.at(-1) }))
+    }
+    const joined = (part: (chunk: Chunk) => Value) => {
+      const [first, ...more] = chunks.map(part)
+      return b.concat([first, ...more], 0)
+    }
+    const summed = (part: (chunk: Chunk) => Value) => chunks.map(part).reduce(b.add)
+    return [
+      summed(({ loss }) => loss),
+      joined(({ crossEntropy }) => crossEntropy),
+      joined(({ predicted }) => predicted),
+      joined(({ hiddenSlope }) => hiddenSlope),
+      summed(({ headSlope }) => headSlope),
+    ]
+  },
+  vjp({ b, settings, outputs: [, , , hiddenSlope, headSlope], g }) {
+    return [
+      () => b.mul(hiddenSlope, g),
+      settings.trained ? () => b.mul(headSlope, g) : null,
+      null,
+      null,
+    ]
+  },
+})
+
+interface Chunk {
+  readonly loss: Value
+  readonly crossEntropy: Value
+  readonly predicted: Value
+  readonly hiddenSlope: Value
+  readonly headSlope: Value
+}
+
+interface Piece {
+  readonly from: number
+  readonly to: number
+  readonly trained: boolean
+  /** It is done with before this one begins. */
+  readonly last: Chunk | undefined
+}
+
+function chunkOf(b: Builder, inputs: HeadLossInputs, piece: Piece): Chunk {
+  const [allHidden, head, allLabels, allWeights] = inputs
+  const { from, to, last } = piece
+  const count = to - from
+  const ready = last ? b.after(allHidden, last.hiddenSlope) : allHidden
+  const hidden = b.rows(ready, from, to)
+  const column = b.reshape(b.rows(allLabels, from, to), [count, 1])
+  const weight = b.reshape(b.rows(allWeights, from, to), [count, 1])
+  const logits = b.matmul(hidden, head, { transB: true })
+  const greatest = b.op('ReduceMax', [logits, b.graph.integers([1])], { keepdims: 1 })
+  const powers = b.op('Exp', [b.sub(logits, greatest)], {})
+  const total = b.sum(powers, [1])
+  const own = b.op('GatherElements', [logits, column], { axis: 1 })
+  const crossEntropy = b.sub(b.add(b.op('Log', [total], {}), greatest), own)
+  const predicted = b.op('ArgMax', [logits], { axis: 1, keepdims: 1 })
+  const pull = b.mul(powers, b.div(weight, total))
+  const slopes = piece.trained
+    ? trainedSlopes(b, { hidden, head, column, weight, pull })
+    : frozenSlopes(b, { hidden, head, column, weight, pull })
+  return {
+    loss: b.sum(b.mul(crossEntropy, weight), [0, 1], 0),
+    crossEntropy: b.reshape(crossEntropy, [count]),
+    predicted: b.reshape(predicted, [count]),
+    ...slopes,
+  }
+}
+
+interface Pulled {
+  readonly hidden: Value
+  readonly head: Value
+  readonly column: Value
+  readonly weight: Value
+  /** weight · probability, [rows, vocab] */
+  readonly pull: Value
+}
+
+/** weight · (P head − head[label]): the label's row by itself, without a matrix of zeros and ones. */
+function frozenSlopes(b: Builder, { head, column, weight, pull }: Pulled) {
+  const own = b.op('Gather', [head, b.reshape(column, [lengths(column)[0]])], { axis: 0 })
+  const hiddenSlope = b.sub(b.matmul(pull, head), b.mul(own, weight))
+  return { hiddenSlope, headSlope: b.scalar(0) }
+}
+
+function trainedSlopes(b: Builder, { hidden, head, column, weight, pull }: Pulled) {
+  const vocab = lengths(head)[0]
+  const entries = b.graph.integers(Array.from({ length: vocab }, (_, i) => i))
+  const isOwn = b.op('Equal', [entries, column], {})
+  const slope = b.sub(pull, b.op('Where', [isOwn, weight, b.scalar(0)], {}))
+  return {
+    hiddenSlope: b.matmul(slope, head),
+    headSlope: b.matmul(slope, hidden, { transA: true }),
+  }
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gradients } from '../../../src/autodiff/backward.ts'
+import { blockAttention } from '../../../src/autodiff/block-attention.ts'
+import { headLoss } from '../../../src/autodiff/head-loss.ts'
+import { recomputed } from '../../../src/autodiff/recomputed.ts'
+import { swiglu } from '../../../src/autodiff/swiglu.ts'
+import { isFailure } from '../../../src/failure.ts'
+import { Builder } from '../../../src/graph/builder.ts'
+import { Graph } from '../../../src/graph/graph.ts'
+import type { Value } from '../../../src/graph/ops.ts'
+import { checkGradient } from '../../support/check-gradient.ts'
+import { runnable } from '../../support/run-graph.ts'
+
+test('autodiff: SwiGLU', () =>
+  checkGradient({
+    shapes: [
+      [2, 3],
+      [2, 3],
+    ],
+    build: (b, [gate, up]) => swiglu(b.graph, 'swiglu', [gate, up], {})[0],
+  }))
+
+const attended = (masks: 'context' | 'both') => (b: Builder, inputs: readonly Value[]) => {
+  const [query, contextKey, contextValue, blockKey, blockValue] = inputs
+  const far = [0, 0, -1e30, 0, -1e30, -1e30]
+  const contextMask = b.graph.floats('context', [1, 1, 2, 1, 3], Float32Array.from(far))
+  const blockMask = b.graph.floats('block', [2, 2], Float32Array.of(0, -1e30, 0, 0))
+  const given = [query, contextKey, contextValue, blockKey, blockValue, contextMask] as const
+  const all = masks === 'both' ? ([...given, blockMask] as const) : given
+  return blockAttention(b.graph, 'attention', all, { scale: 0.7 })[0]
+}
+const attentionShapes = [
+  [1, 2, 2, 2, 2],
+  [1, 2, 3, 2],
+  [1, 2, 3, 2],
+  [1, 2, 2, 2, 2],
+  [1, 2, 2, 2, 2],
+]
+for (const masks of ['context', 'both'] as const) {
+  test(`autodiff: attention over context and block, masked: ${masks}`, () =>
+    checkGradient({ shapes: attentionShapes, build: attended(masks) }))
+}
+
+const headShapes = [
+  [5, 3],
+  [4, 3],
+]
+const lossOf =
+  (logitBytes: number, trained: boolean) =>
+  (b: Builder, [hidden, head]: readonly Value[]) => {
+    const labels = b.graph.integers([3, 0, 3, 1, 2])
+    const weights = b.graph.floats('weights', [5], Float32Array.of(0.5, 0, 0.25, 1, 0.125))
+    return headLoss(b.graph, 'loss', [hidden, head, labels, weights], { logitBytes, trained })[0]
+  }
+for (const logitBytes of [1, 32, 1e6]) {
+  test(`autodiff: loss through a trained head, logits of ${logitBytes} bytes at once`, () =>
+    checkGradient({ shapes: headShapes, build: lossOf(logitBytes, true) }))
+  test(`autodiff: loss through a frozen head, logits of ${logitBytes} bytes at once`, () =>
+    checkGradient({ shapes: headShapes, build: lossOf(logitBytes, false), fixed: [1] }))
+}
+
+test('autodiff: a region that is computed again gives the same gradients, and holds nothing', async () => {
+  const build = (again: boolean) => {
+    const graph = new Graph()
+    const [x, w] = ['x', 'w'].map((name) => graph.input(name, { dtype: 'F32', shape: [2, 2] }))
+    const layer = (given: Value, name: string) => {
+      const b = new Builder(graph, name)
+      return [b.op('Tanh', [b.matmul(given, w)], {})]
+    }
+    const through = (given: Value, name: string) =>
+      again
+        ? recomputed(graph, { name, inputs: [given] }, ([value]) => layer(value, name))[0]
+        : layer(given, name)[0]
+    const loss = new Builder(graph, 'all').sum(through(through(x, 'a'), 'b'), [0, 1], 0)
+    graph.output('loss', loss)
+    gradients(graph, loss, [x, w]).forEach((g, i) => {
+      graph.output(i === 0 ? 'dx' : 'dw', g)
+    })
+    return graph
+  }
+  const feeds = { x: Float32Array.of(1, -2, 0.5, 3), w: Float32Array.of(0.3, -0.1, 0.2, 0.4) }
+  const [plain, again] = [build(false), build(true)]
+  assert.deepEqual(await (await runnable(plain))(feeds), await (await runnable(again))(feeds))
+  const tanhs = (graph: Graph) => graph.nodes.filter(({ op }) => op === 'Tanh').length
+  assert.deepEqual([tanhs(plain), tanhs(again)], [2, 4])
+})
+
+test('autodiff: what has no gradient is refused by name', () => {
+  const graph = new Graph()
+  const x = graph.input('x', { dtype: 'F32', shape: [2, 2] })
+  const other = graph.input('other', { dtype: 'F32', shape: [2, 2] })
+  const b = new Builder(graph, 'layer')
+  const picked = b.op('GatherElements', [x, b.reshape(graph.integers([0, 1]), [1, 2])], { axis: 0 })
+  const loss = b.sum(picked, [0, 1], 0)
+  const fails = (build: () => unknown, words: string) =>
+    assert.throws(build, (error) => isFailure(error, 'invalid') && error.message.includes(words))
+  fails(
+    () => gradients(graph, loss, [x]),
+    'node=layer.gatherelements, op=GatherElements, inputs=(f32',
+  )
+  fails(() => gradients(graph, loss, [x]), 'composites.test.')
+  fails(() => gradients(graph, loss, [other]), 'value=other')
+  fails(() => gradients(graph, picked, [x]), 'a loss is no scalar')
+})
+
+test('graph: a node that does not fit names the line of the model that wanted it', () => {
+  const graph = new Graph()
+  const x = graph.input('x', { dtype: 'F32', shape: [2, 3] })
+  const ofTheModel = () => new Builder(graph, 'layers.0').matmul(x, x)
+  assert.throws(
+    ofTheModel,
+    (error) =>
+      error instanceof Error && /at=ofTheModel .*composites\.test\.[jt]s:\d+/.test(error.message),
+  )
+})
