@@ -1,4 +1,4 @@
-/** Reverse mode, from graph to graph: the nodes of a loss's gradients are added to its own graph. */
+/** Reverse mode, from graph to graph: the nodes of a loss's gradients join its own. */
 import { Failure } from '../failure.ts'
 import { Builder, lengths } from '../graph/builder.ts'
 import type { Graph } from '../graph/graph.ts'

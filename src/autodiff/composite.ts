@@ -1,4 +1,4 @@
-/** Composites: several nodes with one gradient, written by hand where that is shorter or holds less. */
+/** Composites: several nodes with one gradient, by hand where that is shorter or holds less. */
 import { Builder } from '../graph/builder.ts'
 import type { Graph } from '../graph/graph.ts'
 import type { Value } from '../graph/ops.ts'

@@ -121,7 +121,7 @@ interface Pulled {
   readonly pull: Value
 }
 
-/** weight · (P head − head[label]): the label's row by itself, without a matrix of zeros and ones. */
+/** weight · (P head − head[label]): the label's row alone, no matrix of zeros and ones. */
 function frozenSlopes(b: Builder, { head, column, weight, pull }: Pulled) {
   const own = b.op('Gather', [head, b.reshape(column, [lengths(column)[0]])], { axis: 0 })
   const hiddenSlope = b.sub(b.matmul(pull, head), b.mul(own, weight))

@@ -4,7 +4,7 @@ import type { Value } from '../graph/ops.ts'
 
 /**
  * Trades time for memory: of all that `build` computes only its outputs stay; the gradients' walk
- * builds it once more. Worth it where a region holds much and costs little, or where memory is short.
+ * builds it once more. Worth it where a region holds much and costs little, or memory is short.
  *
  * @param build  adds nodes to the graph, the same ones each time; may read parameters beside what
  *               it is given

@@ -1,4 +1,4 @@
-/** Arithmetic on constants, done while building: a graph computes nothing twice that never changes. */
+/** Arithmetic on constants, done while building: a graph never computes what never changes. */
 import type { Op, TensorType } from './ops.ts'
 
 type Arithmetic = (x: number, y: number) => number

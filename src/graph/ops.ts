@@ -40,7 +40,7 @@ interface Conversion {
   readonly attributes: { readonly to: ElementType }
 }
 
-/** `axes` is an I64 vector of axes, each from 0; what they held has length 1 afterwards, or goes. */
+/** `axes`: I64, each from 0; afterwards they have length 1, or are gone. */
 interface Reduction {
   readonly inputs: readonly [x: Value, axes: Value]
   readonly attributes: { readonly keepdims: 0 | 1 }
