@@ -86,22 +86,23 @@ test('autodiff: a region that is computed again gives the same gradients', async
   assert.deepEqual([tanhs(plain), tanhs(again)], [2, 4])
 })
 
-test('autodiff: what has no gradient is refused by name', () => {
-  const graph = new Graph()
-  const x = graph.input('x', { dtype: 'F32', shape: [2, 2] })
-  const other = graph.input('other', { dtype: 'F32', shape: [2, 2] })
-  const b = new Builder(graph, 'layer')
-  const picked = b.op('GatherElements', [x, b.reshape(graph.integers([0, 1]), [1, 2])], { axis: 0 })
-  const loss = b.sum(picked, [0, 1], 0)
-  const fails = (build: () => unknown, words: string) =>
-    assert.throws(build, (error) => isFailure(error, 'invalid') && error.message.includes(words))
-  fails(
-    () => gradients(graph, loss, [x]),
-    'node=layer.gatherelements, op=GatherElements, inputs=(f32',
-  )
-  fails(() => gradients(graph, loss, [x]), 'composites.test.')
-  fails(() => gradients(graph, loss, [other]), 'value=other')
-  fails(() => gradients(graph, picked, [x]), 'a loss is no scalar')
+test('autodiff: what has no gradient is refused by name, with the line that wanted it', () => {
+  const fails = (from: 'x' | 'other', to: 'loss' | 'picked', ...words: readonly string[]) => {
+    const graph = new Graph()
+    const x = graph.input('x', { dtype: 'F32', shape: [2, 2] })
+    const other = graph.input('other', { dtype: 'F32', shape: [2, 2] })
+    const b = new Builder(graph, 'layer')
+    const places = b.reshape(graph.integers([0, 1]), [1, 2])
+    const picked = b.op('GatherElements', [x, places], { axis: 0 })
+    const values = { x, other, picked, loss: b.sum(picked, [0, 1], 0) }
+    assert.throws(
+      () => gradients(graph, values[to], [values[from]]),
+      (error) => isFailure(error, 'invalid') && words.every((word) => error.message.includes(word)),
+    )
+  }
+  fails('x', 'loss', 'node=layer.gatherelements', 'inputs=(f32[2, 2]', 'composites.test.')
+  fails('other', 'loss', 'value=other')
+  fails('x', 'picked', 'a loss is no scalar')
 })
 
 test('graph: a node that does not fit names the line of the model that wanted it', () => {
