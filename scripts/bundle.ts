@@ -1,11 +1,13 @@
 /**
  * Makes the program, in `dist/`, of what tsc has made, in `build/`: a few files in place of the
- * thousand small ones that each start and each of its threads would otherwise find and read.
+ * thousand small ones that each start and each of its threads would otherwise find and read. Makes
+ * the WebAssembly of both trees, too.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
+import { compileWat } from './compile-wat.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const from = join(root, 'build')
@@ -73,7 +75,8 @@ for (const { path, text } of outputFiles) {
   writeFileSync(path, text.replaceAll(wayUp, `${relative(dirname(path), to) || '.'}/`))
 }
 // What is left of an earlier build goes last: a program that runs meanwhile finds its files.
-const made = new Set(outputFiles.map(({ path }) => path))
+const binaries = await compileWat(root, [from, to])
+const made = new Set([...outputFiles.map(({ path }) => path), ...binaries])
 for (const entry of readdirSync(to, { recursive: true, withFileTypes: true })) {
   const path = join(entry.parentPath, entry.name)
   if (entry.isFile() && !made.has(path)) rmSync(path)
