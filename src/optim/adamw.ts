@@ -39,7 +39,7 @@ export class Adamw {
   readonly #settings: AdamwSettings
   #steps: number
 
-  /** @param steps  how many were applied before, where moments are taken over with the parameters */
+  /** @param steps  how many were applied before, where moments are taken over too */
   constructor(flat: FlatTensors, settings: AdamwSettings, steps = 0) {
     this.#flat = flat
     this.#settings = settings
