@@ -47,7 +47,7 @@ export function lrSchedule(settings: ScheduleSettings): (step: number) => number
   }
 }
 
-/** Whole steps: 7 % of 100 are 7, though 0.07 × 100 is a little more, and 0.29 × 100 less than 29. */
+/** Whole steps: 29 % of 100 are 29, though 0.29 × 100 is a little less. */
 const shareOf = (share: number, steps: number): number => Math.floor(share * steps + 1e-9)
 
 function requireSchedule({ lr, minLr, steps, warmup, decayShare }: ScheduleSettings): void {
