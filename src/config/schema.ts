@@ -1,15 +1,8 @@
 import { z } from 'zod'
-import { parseBytes } from './sizes.ts'
+import { bytes, count, device } from './fields.ts'
+import { train } from './train-schema.ts'
 
 /** The configuration, key by key. Sections that this version does not act on are accepted whole. */
-
-const noSize = 'no size. want=such as 150GB or 64MiB'
-const bytes = z.union([z.number(), z.string()], { error: noSize }).transform((value, context) => {
-  const parsed = parseBytes(String(value))
-  if (parsed !== undefined) return parsed
-  context.addIssue({ code: 'custom', message: noSize })
-  return z.NEVER
-})
 
 const hasCredentials = (url: string): boolean => /^[a-z0-9+.-]+:\/\/[^/]*@/i.test(url)
 const awsChain = 'want=the AWS chain (variables, profile, role)'
@@ -19,9 +12,6 @@ const path = z
   .string()
   .min(1)
   .refine((text) => !text.includes('\0'), { error: 'no path: it has a NUL' })
-
-const count = z.number().int().positive()
-const device = z.string().regex(/^(cpu|cuda(:\d+)?)$/, 'no device. want=cpu, cuda:0, cuda:1, …')
 
 const s3 = z.strictObject({
   endpoint: z
@@ -83,19 +73,6 @@ const commit = z.strictObject({
 const spool = z.strictObject({
   keepFree: bytes.prefault('20GB'),
   maxBytes: bytes.prefault('100GB'),
-})
-
-const train = z.strictObject({
-  mode: z.enum(['offline', 'online']).optional(),
-  devices: z.array(device).optional(),
-  epochs: count.optional(),
-  lr: z.number().optional(),
-  blockSize: count.optional(),
-  anchors: count.optional(),
-  checkpointMinutes: z.number().positive().optional(),
-  queueBytes: bytes.optional(),
-  keepHiddenStates: z.boolean().optional(),
-  isolation: z.enum(['thread', 'process']).optional(),
 })
 
 export const configSchema = z.strictObject({
