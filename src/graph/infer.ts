@@ -18,6 +18,7 @@ import {
   requireAxis,
   reshape,
   sameShape,
+  summed,
   turned,
 } from './shapes.ts'
 
@@ -101,7 +102,7 @@ export const inferRules: InferRules = {
       need(part.dtype === first.dtype, 'parts differ in type')
       need(sameShape(others(part), others(first)), 'parts differ beside the axis')
     }
-    const length = parts.map((part) => fixed(part.shape[axis])).reduce((sum, dim) => sum + dim)
+    const length = summed(parts.map((part) => part.shape[axis]))
     return [{ dtype: first.dtype, shape: first.shape.map((dim, i) => (i === axis ? length : dim)) }]
   },
   Split([x, lengths], { axis }) {

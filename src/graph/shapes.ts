@@ -118,6 +118,14 @@ export function reshape(from: readonly Dim[], wanted: readonly Dim[]): Dim[] {
   return shape.map((dim) => (dim === -1 ? left : dim))
 }
 
+/** The length of what is joined; with a named one among them, a name: `past+fresh+8`. */
+export function summed(dims: readonly Dim[]): Dim {
+  const known = dims.filter((dim) => typeof dim === 'number').reduce((sum, dim) => sum + dim, 0)
+  const named = dims.filter((dim) => typeof dim === 'string')
+  if (named.length === 0) return known
+  return [...named, ...(known === 0 ? [] : [known])].join('+')
+}
+
 function elements(shape: readonly Dim[]): { fixed: number; names: string[] } {
   let fixed = 1
   const names: string[] = []

@@ -1,5 +1,6 @@
 /** A drafter's parameters: their names and shapes as in z-lab's checkpoints, and their first values. */
 import { seededRandom } from '../clock.ts'
+import { Failure } from '../failure.ts'
 import type { DrafterConfig } from './drafter-config.ts'
 import { spread } from './spread.ts'
 
@@ -34,6 +35,32 @@ export function drafterTensors(config: DrafterConfig): DrafterTensor[] {
     ['norm', [hidden]],
   ]
   return all.map(([name, shape]) => ({ name: `${name}.weight`, shape }))
+}
+
+/**
+ * @param found  the tensors of a checkpoint
+ * @param where  for the message
+ * @throws       Failure `invalid`: some are missing, left over or of another shape; all are named
+ */
+export function requireTensors(
+  config: DrafterConfig,
+  found: ReadonlyMap<string, { readonly shape: readonly number[] }>,
+  where: string,
+): void {
+  const wanted = new Map(drafterTensors(config).map(({ name, shape }) => [name, shape.join(', ')]))
+  const missing = [...wanted.keys()].filter((name) => !found.has(name))
+  const extra = [...found.keys()].filter((name) => !wanted.has(name))
+  const unfit = [...found].flatMap(([name, { shape }]) => {
+    const want = wanted.get(name)
+    const differs = want !== undefined && want !== shape.join(', ')
+    return differs ? [`${name} want=[${want}] found=[${shape.join(', ')}]`] : []
+  })
+  const lists = Object.entries({ missing, extra, unfit }).filter(([, names]) => names.length > 0)
+  if (lists.length === 0) return
+  const facts = lists.map(([key, names]) => `${key}: ${names.join(', ')}`).join('; ')
+  throw new Failure('invalid', `tensors are not those of the drafter. where=${where}, ${facts}`, {
+    remedy: 'config.json and weights must belong together; quantized weights are not read.',
+  })
 }
 
 /** As transformers begins: norms at 1, matrices around 0. */

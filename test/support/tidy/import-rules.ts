@@ -33,7 +33,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   graph: ['tensor'],
   autodiff: ['graph', 'tensor'],
   optim: ['graph', 'tensor'],
-  models: ['graph', 'safetensors', 'tensor'],
+  models: ['autodiff', 'graph', 'safetensors', 'tensor'],
   training: ['autodiff', 'graph', 'models', 'tensor'],
   session: ['graph', 'tensor'],
   sample: ['dataset', 'models', 'safetensors', 'spool', 'tensor'],

@@ -1,0 +1,189 @@
+/** The graph that drafts a block: new context rows and the last token in, logits of the slots out. */
+import { Graph } from '../graph/graph.ts'
+import type { Value } from '../graph/ops.ts'
+import {
+  type Attend,
+  contextFeature,
+  drafterLayer,
+  finalNorm,
+  type KeysValues,
+  keysValues,
+  rotaryTable,
+  type Turning,
+} from './dflash.ts'
+import type { Drafter } from './drafter.ts'
+import type { DrafterConfig } from './drafter-config.ts'
+import { requireSameTarget } from './drafter-fit.ts'
+import { embedding } from './layers.ts'
+import { Parameters } from './parameters.ts'
+import type { Target } from './target.ts'
+
+/**
+ * Keys and values of the context are kept by whoever runs it: rows [positions, kvHeads · headDim]
+ * that are appended to, and cut off by leaving the last ones out; a block's own never stay.
+ *
+ * Inputs: `context` float32 [fresh, layers · hidden], the target's states at the positions behind
+ * those kept; `anchor` int64 [1], the token that follows them; for each layer i `past_key_i`,
+ * `past_value_i` float32 [past, kvHeads · headDim]. Outputs: `logits` float32 [slots, vocab], of
+ * slots 1 … blockSize − 1; `key_i`, `value_i` float32 [fresh, kvHeads · headDim], to be appended.
+ *
+ * @throws  Failure `invalid`: drafter and target do not belong together
+ */
+export function draftGraph({ config, weights }: Drafter, target: Target): Graph {
+  requireSameTarget(config, target)
+  const graph = new Graph()
+  const p = new Parameters(graph, weights, '')
+  const width = config.targetLayerIds.length * config.hiddenSize
+  const hidden = graph.input('context', { dtype: 'F32', shape: ['fresh', width] })
+  const pasts = layersOf(config).map((i) => past(graph, i, config))
+  const at = placesOf(graph, { hidden, past: pasts[0].key }, config)
+  const feature = contextFeature(p, hidden, config)
+  const own = new Parameters(graph, target.weights, '')
+  let x = blockRows(own, config)
+  for (const i of layersOf(config)) {
+    const layer = p.within(`layers.${i}`)
+    const fresh = keysValues(layer, feature, { of: 'context', turning: at.fresh, config })
+    graph.output(`key_${i}`, fresh.key)
+    graph.output(`value_${i}`, fresh.value)
+    const attend = attention(layer, [pasts[i], fresh], { i, anchor: at.anchor, config })
+    x = drafterLayer(layer, x, { turning: at.block, attend, config })
+  }
+  graph.output('logits', logits(own, finalNorm(p, x, config), { config, target }))
+  return graph
+}
+
+const layersOf = ({ layers }: DrafterConfig): number[] =>
+  Array.from({ length: layers }, (_, i) => i)
+
+function past(graph: Graph, i: number, { kvHeads, headDim }: DrafterConfig): KeysValues {
+  const type = { dtype: 'F32', shape: ['past', kvHeads * headDim] } as const
+  return { key: graph.input(`past_key_${i}`, type), value: graph.input(`past_value_${i}`, type) }
+}
+
+/** The known token and the masks behind it, as the target embeds them: float32 [slots, hidden]. */
+function blockRows(target: Parameters, config: DrafterConfig): Value {
+  const { graph } = target
+  const anchor = graph.input('anchor', { dtype: 'I64', shape: [1] })
+  const masks = new Array<number>(config.blockSize - 1).fill(config.maskTokenId)
+  const ids = graph.node('block_ids', 'Concat', [anchor, graph.integers(masks)], { axis: 0 })
+  const size = { vocabSize: config.vocabSize, width: config.hiddenSize }
+  return embedding(target.within('model.embed_tokens'), ids, size)
+}
+
+/** Positions of the fresh rows, behind those kept, and of the block, behind both. */
+function placesOf(
+  graph: Graph,
+  { hidden, past }: { readonly hidden: Value; readonly past: Value },
+  config: DrafterConfig,
+): { readonly fresh: Turning; readonly block: Turning; readonly anchor: Value } {
+  const length = (name: string, x: Value) => {
+    const shape = graph.node(`${name}:shape`, 'Shape', [x], { start: 0, end: 1 })
+    return graph.node(name, 'Squeeze', [shape], {})
+  }
+  const [before, fresh] = [length('past', past), length('fresh', hidden)]
+  const anchor = graph.node('anchor_position', 'Add', [before, fresh], {})
+  const [zero, one] = [graph.integers(0), graph.integers(1)]
+  const lines = graph.node('fresh:lines', 'Range', [zero, fresh, one], {})
+  const slots = graph.integers(Array.from({ length: config.blockSize }, (_, k) => k))
+  return {
+    fresh: turning(graph, { name: 'fresh', lines, from: before }, config),
+    block: turning(graph, { name: 'block', lines: slots, from: anchor }, config),
+    anchor,
+  }
+}
+
+/** Tables of the positions from + line alone, so that they stay as short as what is computed. */
+function turning(
+  graph: Graph,
+  { name, lines, from }: { readonly name: string; readonly lines: Value; readonly from: Value },
+  config: DrafterConfig,
+): Turning {
+  const moved = graph.node(`${name}:positions`, 'Add', [lines, from], {})
+  const column = graph.node(
+    `${name}:column`,
+    'Reshape',
+    [graph.cast(`${name}:f32`, moved, 'F32'), graph.integers([-1, 1])],
+    {},
+  )
+  const row = graph.node(`${name}:row`, 'Reshape', [lines, graph.integers([1, -1])], {})
+  return { positions: row, ...rotaryTable(graph, { name, positions: column }, config) }
+}
+
+interface Place {
+  readonly i: number
+  /** int64 scalar */
+  readonly anchor: Value
+  readonly config: DrafterConfig
+}
+
+/** Of one block to all of its context, kept and fresh, and to itself. */
+function attention(
+  p: Parameters,
+  context: readonly [KeysValues, KeysValues],
+  { i, anchor, config }: Place,
+): Attend {
+  const { graph } = p
+  const { heads, kvHeads, headDim, blockSize } = config
+  const node = (local: string) => p.name(`attention.${local}`)
+  const reshape = (local: string, x: Value, shape: readonly number[]) =>
+    graph.node(node(local), 'Reshape', [x, graph.integers(shape)], {})
+  const all = (of: keyof KeysValues, block: KeysValues) => {
+    const [kept, fresh] = context
+    const rows = graph.node(node(`${of}s`), 'Concat', [kept[of], fresh[of], block[of]], { axis: 0 })
+    // [positions, kvHeads · headDim] → [kvHeads, positions, headDim]
+    const apart = reshape(`${of}s.heads`, rows, [0, kvHeads, headDim])
+    return graph.node(node(`${of}s.turned`), 'Transpose', [apart], { perm: [1, 0, 2] })
+  }
+  const group = heads / kvHeads
+  return (query, block) => {
+    // [slots, heads · headDim] → [kvHeads, group · slots, headDim]
+    const apart = reshape('query.heads', query, [blockSize, kvHeads, group, headDim])
+    const perm = [1, 2, 0, 3]
+    const turned = graph.node(node('query.turned'), 'Transpose', [apart], { perm })
+    const rows = reshape('query.rows', turned, [kvHeads, group * blockSize, headDim])
+    const settings = { transA: 0, transB: 1, alpha: { float: 1 / Math.sqrt(headDim) } } as const
+    const [keys, values] = [all('key', block), all('value', block)]
+    const scores = graph.node(node('scores'), 'FusedMatMul', [rows, keys], settings)
+    const seen = reshape('scores.slots', scores, [kvHeads, group, blockSize, -1])
+    const masked = config.layerTypes[i] === 'full_attention' ? seen : windowed(seen)
+    const shares = graph.node(node('shares'), 'Softmax', [masked], { axis: 3 })
+    const flat = reshape('shares.rows', shares, [kvHeads, group * blockSize, -1])
+    const mixed = graph.node(node('mixed'), 'MatMul', [flat, values], {})
+    const slots = reshape('mixed.slots', mixed, [kvHeads, group, blockSize, headDim])
+    const back = graph.node(node('mixed.turned'), 'Transpose', [slots], { perm: [2, 0, 1, 3] })
+    return reshape('mixed.rows', back, [blockSize, heads * headDim])
+  }
+
+  /** Slot k, at position a + k, sees positions up to its own, as many as the window has. */
+  function windowed(scores: Value): Value {
+    const length = graph.node(node('positions:shape'), 'Shape', [scores], { start: 3, end: 4 })
+    const limit = graph.node(node('positions:limit'), 'Squeeze', [length], {})
+    const range = [graph.integers(0), limit, graph.integers(1)] as const
+    const positions = graph.node(node('positions'), 'Range', range, {})
+    const slots = Array.from({ length: blockSize }, (_, k) => k)
+    const column = reshape('slots', graph.integers(slots), [blockSize, 1])
+    const own = graph.node(node('own'), 'Add', [column, anchor], {})
+    const window = graph.integers(config.slidingWindow ?? 0)
+    const first = graph.node(node('first'), 'Sub', [own, window], {})
+    const late = graph.node(node('late'), 'Less', [first, positions], {})
+    const early = graph.node(node('early'), 'LessOrEqual', [positions, own], {})
+    const visible = graph.node(node('visible'), 'And', [late, early], {})
+    return graph.node(node('masked'), 'Where', [visible, scores, graph.scalar(-1e30)], {})
+  }
+}
+
+/** Of slots 1 … blockSize − 1, by the target's own head. */
+function logits(
+  target: Parameters,
+  x: Value,
+  at: { readonly config: DrafterConfig; readonly target: Target },
+): Value {
+  const { graph } = target
+  const { blockSize, vocabSize, hiddenSize } = at.config
+  const [from, to, axes] = [[1], [blockSize], [0]].map((list) => graph.integers(list))
+  const slots = graph.node('slots', 'Slice', [x, from, to, axes], {})
+  const head = at.target.config.tiedEmbeddings ? 'model.embed_tokens' : 'lm_head'
+  const weight = target.within(head).get('weight', [vocabSize, hiddenSize])
+  const settings = { transA: 0, transB: 1, alpha: { float: 1 } } as const
+  return graph.node('head.product', 'FusedMatMul', [slots, weight], settings)
+}
