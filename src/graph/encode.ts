@@ -46,6 +46,7 @@ const dataTypes: { readonly [E in ElementType]: TensorProto_DataType } = {
  */
 export function encodeGraph(graph: Graph): Uint8Array {
   const { nodes, initializers } = reachable(graph)
+  const { names, copies } = outputNames(graph, nodes)
   const model = create(ModelProtoSchema, {
     irVersion,
     producerName: 'draftsmith',
@@ -57,7 +58,7 @@ export function encodeGraph(graph: Graph): Uint8Array {
       name: 'draftsmith',
       input: graph.inputs.map((value) => valueInfo(value.name, value)),
       initializer: initializers.map(tensor),
-      node: [...nodes.map(node), ...graph.outputs.map(outputNode)],
+      node: [...nodes.map((one) => node(one, names)), ...copies.map((one) => copyNode(one, names))],
       output: graph.outputs.map(({ name, value }) => valueInfo(name, value)),
     },
   })
@@ -89,28 +90,46 @@ function tensor({ value, data }: Initializer): MessageInitShape<typeof TensorPro
   }
 }
 
-function node({
-  name,
-  op,
-  inputs,
-  attributes,
-  outputs,
-}: Node): MessageInitShape<typeof NodeProtoSchema> {
+/** What values are called in the file, where that is not their name in the graph. */
+type Names = ReadonlyMap<string, string>
+
+/**
+ * What leaves the graph has the output's name from the start: a node that renames would copy. Only
+ * what no node computes, or what leaves the graph twice, is copied.
+ */
+function outputNames(
+  graph: Graph,
+  nodes: readonly Node[],
+): { readonly names: Names; readonly copies: Graph['outputs'] } {
+  const computed = new Set(nodes.flatMap(({ outputs }) => outputs.map(({ name }) => name)))
+  const names = new Map<string, string>()
+  const copies = graph.outputs.filter(({ name, value }) => {
+    if (!computed.delete(value.name)) return true
+    names.set(value.name, name)
+    return false
+  })
+  return { names, copies }
+}
+
+function node(
+  { name, op, inputs, attributes, outputs }: Node,
+  names: Names,
+): MessageInitShape<typeof NodeProtoSchema> {
+  const nameOf = (value: Value) => names.get(value.name) ?? value.name
   return {
     name,
     opType: op,
     domain: contribOps.has(op) ? contribDomain : '',
-    input: inputs.map((input) => input?.name ?? ''),
-    output: outputs.map((output) => output.name),
+    input: inputs.map((input) => (input ? nameOf(input) : '')),
+    output: outputs.map(nameOf),
     attribute: Object.entries(attributes).map(([key, value]) => attribute(key, value)),
   }
 }
 
-/** An output has a name of its own, so that one value may leave the graph twice. */
-const outputNode = ({ name, value }: { name: string; value: Value }) => ({
+const copyNode = ({ name, value }: { name: string; value: Value }, names: Names) => ({
   name: `output:${name}`,
   opType: 'Identity',
-  input: [value.name],
+  input: [names.get(value.name) ?? value.name],
   output: [name],
 })
 

@@ -136,3 +136,22 @@ test('session: a cuda device that cannot be had says what to install', async (t)
     return true
   })
 })
+
+test('session: a value may leave twice, be used further, or be an input', async (t) => {
+  const graph = new Graph()
+  const x = graph.input('x', { dtype: 'F32', shape: [2] })
+  const double = graph.node('double', 'Add', [x, x], {})
+  graph.output('twice', double)
+  graph.output('again', double)
+  graph.output('same', x)
+  graph.output('four times', graph.node('four', 'Add', [double, double], {}))
+  const model = await prepareModel(graph, await scratch(t), () => {})
+  const session = await openSession(model, { device: 'cpu', threads: 1 })
+  t.after(() => session.release())
+  assert.deepEqual(session.outputs, ['twice', 'again', 'same', 'four times'])
+  const found = await session.run({ x: { dtype: 'F32', shape: [2], data: Float32Array.of(1, 2) } })
+  const want = { twice: [2, 4], again: [2, 4], same: [1, 2], 'four times': [4, 8] }
+  for (const [name, numbers] of Object.entries(want)) {
+    assert.deepEqual(Array.from(found[name].data, Number), numbers, name)
+  }
+})
