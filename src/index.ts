@@ -42,9 +42,10 @@ export type { Weights, WeightsFile } from './models/weights.ts'
 
 // Running a graph, on a thread that may be ended at any moment.
 
+export type { Feed, Feeds } from './session/feed.ts'
 export { Gate } from './session/gate.ts'
 export { type Copied, prepareModel } from './session/prepare.ts'
-export { type Feed, openSession, type Session, type SessionOptions } from './session/session.ts'
+export { openSession, type Session, type SessionOptions } from './session/session.ts'
 
 // Tensors, and the files that hold them.
 

@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Captures, captureNames, hiddenStatesGraph } from '../../src/models/hidden-states.ts'
 import { openTarget } from '../../src/models/target.ts'
+import type { Feed } from '../../src/session/feed.ts'
 import { prepareModel } from '../../src/session/prepare.ts'
-import { type Feed, openSession } from '../../src/session/session.ts'
+import { openSession } from '../../src/session/session.ts'
 
 /** A folder that goes when the test ends. */
 export async function scratch(t: TestContext): Promise<string> {
