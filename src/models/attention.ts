@@ -45,7 +45,7 @@ export function positions(graph: Graph, ids: Value, config: TargetConfig): Posit
  *
  * @param size  `tokens` an int64 scalar, `rows` an int64 vector of one
  */
-function positionsUpTo(
+export function positionsUpTo(
   graph: Graph,
   { tokens, rows }: { readonly tokens: Value; readonly rows: Value },
   config: TargetConfig,

@@ -24,7 +24,8 @@ export interface Captures {
   readonly dtype: StoredDType
 }
 
-const layerOf: { readonly [F in Family]: DecoderLayer } = {
+/** The decoder layer of each family. */
+export const layerOf: { readonly [F in Family]: DecoderLayer } = {
   llama: llamaLayer,
   qwen2: qwen2Layer,
   qwen3: qwen3Layer,

@@ -1,0 +1,101 @@
+/** A target that decodes: its session, and the texts that go through it. */
+import { Failure } from '../failure.ts'
+import type { Target } from '../models/target.ts'
+import type { Feed } from '../session/feed.ts'
+import { type Copied, prepareModel } from '../session/prepare.ts'
+import { openSession, type Session, type SessionOptions } from '../session/session.ts'
+import { keyValueMemory } from './key-values.ts'
+import { decodingGraph } from './target-graph.ts'
+import type { TargetText } from './text.ts'
+
+/** Where a model that decodes is laid out, and how it runs. */
+export interface Placed extends SessionOptions {
+  readonly dir: string
+  /** Told before a weights file is copied, since it cannot be linked. */
+  readonly onCopy: (copied: Copied) => void
+}
+
+export interface DecodingTarget {
+  /** @param capacity  in tokens, those included that are read ahead */
+  text(capacity: number): TargetText
+  release(): Promise<void>
+}
+
+/**
+ * @param layers  whose hidden states a drafter wants, in its order; none where none does
+ * @throws        Failure `invalid`: the model does not load, or lacks such a layer
+ */
+export async function openDecodingTarget(
+  target: Target,
+  layers: readonly number[],
+  placed: Placed,
+): Promise<DecodingTarget> {
+  const model = await prepareModel(decodingGraph(target, layers), placed.dir, placed.onCopy)
+  const session = await openSession(model, placed)
+  return {
+    text: (capacity) => new CachedText({ session, target, capacity }),
+    release: () => session.release(),
+  }
+}
+
+class CachedText implements TargetText {
+  readonly #session: Session
+  readonly #vocabSize: number
+  readonly #capacity: number
+  readonly #memory: ReturnType<typeof keyValueMemory>
+  #kept = 0
+  #read = 0
+
+  constructor(of: {
+    readonly session: Session
+    readonly target: Target
+    readonly capacity: number
+  }) {
+    this.#session = of.session
+    this.#vocabSize = of.target.vocabSize
+    this.#capacity = of.capacity
+    this.#memory = keyValueMemory(of.target.config, of.capacity)
+  }
+
+  get length(): number {
+    return this.#kept
+  }
+
+  async read(ids: readonly number[], want: 'all' | 'last') {
+    const total = this.#kept + ids.length
+    if (ids.length === 0 || total > this.#capacity) {
+      const facts = `kept=${this.#kept}, read=${ids.length}, capacity=${this.#capacity}`
+      throw new Failure('invalid', `a text has no room for what is read. ${facts}`)
+    }
+    const rows = want === 'all' ? ids.map((_, i) => i) : [ids.length - 1]
+    const feeds = {
+      ...this.#memory.past,
+      input_ids: integers(ids, [1, ids.length]),
+      rows: integers(rows, [rows.length]),
+      total: integers([total], []),
+    }
+    const { logits, hidden } = await this.#session.run(feeds, this.#memory.present)
+    this.#read = ids.length
+    return {
+      logits: { data: floats(logits), vocabSize: this.#vocabSize },
+      hidden: hidden === undefined ? new Float32Array(0) : floats(hidden),
+    }
+  }
+
+  /** Where the past ends is all that is moved: what lies behind is written over. */
+  keep(count: number): void {
+    this.#kept += Math.min(count, this.#read)
+    this.#read = 0
+  }
+}
+
+export const integers = (numbers: readonly number[], shape: readonly number[]): Feed => ({
+  dtype: 'I64',
+  shape,
+  data: BigInt64Array.from(numbers, BigInt),
+})
+
+export function floats({ dtype, data }: Feed): Float32Array {
+  if (dtype === 'F32') return data
+  throw new Failure('invalid', `a decoding model gives other than floats. found=${dtype}`)
+}
