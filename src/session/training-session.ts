@@ -67,7 +67,7 @@ export async function openTrainingSession(
   return { spent, run, release: () => gate.through(() => session.release()) }
 }
 
-/** Training on other devices is known and not built: outputs there are not memory of the caller's. */
+/** On other devices outputs would not be memory of the caller's: that is not built. */
 function requireTrainable(device: string): void {
   providerOf(device)
   if (device === 'cpu') return
