@@ -13,9 +13,12 @@ import type { DrafterConfig } from './drafter-config.ts'
 import type { Parameters } from './parameters.ts'
 import { rotarySpeeds } from './rope.ts'
 
-/** How far the heads of some rows are turned: row r by line `positions[r]` of the tables. */
+/**
+ * How far the heads of some rows are turned: each by the line of the tables that stands at its
+ * place in `positions`.
+ */
 export interface Turning {
-  /** int64 [1, rows] */
+  /** int64 [parts, rows / parts], no part longer than the tables: onnxruntime takes none. */
   readonly positions: Value
   /** float32 [lines, headDim / 2] */
   readonly cos: Value
@@ -155,9 +158,10 @@ function turned(
   const name = (local: string) => p.name(`${of}.${local}`)
   const reshape = (local: string, value: Value, shape: readonly number[]) =>
     graph.node(name(local), 'Reshape', [value, graph.integers(shape)], {})
-  // [rows, heads · headDim] → [rows, heads, headDim] → [1, rows, heads · headDim] → …
+  // [rows, heads · headDim] → [rows, heads, headDim] → [parts, rows / parts, heads · headDim] → …
   const apart = reshape('heads', x, [0, width / headDim, headDim])
-  const row = reshape('row', normed(p, apart, config, name('norm')), [1, -1, width])
+  const parts = Number(turning.positions.shape[0])
+  const row = reshape('row', normed(p, apart, config, name('norm')), [parts, -1, width])
   const inputs = [row, turning.positions, turning.cos, turning.sin] as const
   const settings = {
     num_heads: width / headDim,

@@ -1,0 +1,170 @@
+/** The training graph of one shape: hidden states and blocks in, loss and gradients out. */
+import { gradients } from '../autodiff/backward.ts'
+import { headLoss } from '../autodiff/head-loss.ts'
+import { recomputed } from '../autodiff/recomputed.ts'
+import { Builder } from '../graph/builder.ts'
+import { Graph } from '../graph/graph.ts'
+import type { Value } from '../graph/ops.ts'
+import { contextFeature, drafterLayer, finalNorm, keysValues } from '../models/dflash.ts'
+import type { DrafterConfig } from '../models/drafter-config.ts'
+import { drafterTensors } from '../models/drafter-tensors.ts'
+import type { StoredDType } from '../models/hidden-states.ts'
+import { Parameters } from '../models/parameters.ts'
+import type { Weights } from '../models/weights.ts'
+import { type BatchShape, BlockRows } from './block-rows.ts'
+
+/** What sets a training graph, beside the drafter. */
+export interface LossGraphOptions {
+  readonly shape: BatchShape
+  /** Of the hidden states that come in; the 16-bit ones as their bits, in U16. */
+  readonly dtype: StoredDType
+  /** Whether the target's head is its embedding. */
+  readonly tiedEmbeddings: boolean
+  /** Where embedding and head lie; or `inputs`, in float32. */
+  readonly frozen: Weights | 'inputs'
+  /** Logits of so many bytes are there at once; chunks of rows follow each other. */
+  readonly logitBytes: number
+  /** Layers are computed again on the way back: their values need not be kept. */
+  readonly recompute: boolean
+}
+
+/** A parameter's gradient, among the outputs. */
+export const gradientName = (parameter: string): string => `grad:${parameter}`
+
+/** The target's tensors that a drafter uses, by their names in its checkpoint. */
+export const frozenNames = (tiedEmbeddings: boolean) => ({
+  embedding: 'model.embed_tokens.weight',
+  head: tiedEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight',
+})
+
+/**
+ * Inputs: the drafter's parameters by name, float32; embedding and head where they are inputs;
+ * `hidden` [rows, tokens, layers · hidden]; `anchors` int64 [rows, blocks]; `labels` int64 and
+ * `weights` float32 [rows, blocks, slots], slot 0 of a block's labels being its anchor's token.
+ *
+ * Outputs: `loss`, Σ weight · cross-entropy, float32 scalar; of slots 1 … , each [rows, blocks,
+ * slots − 1], `cross_entropy` float32, and `correct` float32, 1 where the likeliest token is the
+ * label; `grad:<parameter>` for each parameter. Weights that are divided beforehand make losses
+ * and gradients of several batches add up.
+ */
+export function lossGraph(config: DrafterConfig, options: LossGraphOptions): Graph {
+  const graph = new Graph()
+  const { rows, blocks } = options.shape
+  const slots = config.blockSize
+  const anchors = graph.input('anchors', { dtype: 'I64', shape: [rows, blocks] })
+  const labels = graph.input('labels', { dtype: 'I64', shape: [rows, blocks, slots] })
+  const weights = graph.input('weights', { dtype: 'F32', shape: [rows, blocks, slots] })
+  const p = new Parameters(graph, 'inputs', '')
+  const target = new Parameters(graph, options.frozen, '')
+  const places = new BlockRows(graph, { anchors, shape: options.shape, config })
+  const embedded = blockRows(target, labels, config)
+  const drafted = draft(p, { embedded, places, options })
+  const b = new Builder(graph, 'trained')
+  const chosen = drop(b, b.reshape(drafted, [rows * blocks, slots, config.hiddenSize]))
+  const count = rows * blocks * (slots - 1)
+  const head = target.get(frozenNames(options.tiedEmbeddings).head, vocabulary(config))
+  const wanted = b.reshape(drop(b, b.reshape(labels, [rows * blocks, slots])), [count])
+  const weight = b.reshape(drop(b, b.reshape(weights, [rows * blocks, slots])), [count])
+  const [loss, crossEntropy, predicted] = headLoss(
+    graph,
+    'head',
+    [b.reshape(chosen, [count, config.hiddenSize]), head, wanted, weight],
+    { logitBytes: options.logitBytes, trained: false },
+  )
+  const bySlot = [rows, blocks, slots - 1]
+  const correct = graph.cast('correct:f32', b.op('Equal', [predicted, wanted], {}), 'F32')
+  graph.output('loss', loss)
+  graph.output('cross_entropy', b.reshape(crossEntropy, bySlot))
+  graph.output('correct', b.reshape(correct, bySlot))
+  const trained = drafterTensors(config)
+  const wrt = trained.map(({ name, shape }) => p.get(name, shape))
+  gradients(graph, loss, wrt).forEach((gradient, i) => {
+    graph.output(gradientName(trained[i].name), gradient)
+  })
+  return graph
+}
+
+const vocabulary = ({ vocabSize, hiddenSize }: DrafterConfig) => [vocabSize, hiddenSize]
+
+/** Slot 0 is known: it has no part in the loss. */
+function drop(b: Builder, x: Value): Value {
+  const slots = Number(x.shape[1])
+  const [from, to, axes] = [[1], [slots], [1]].map((list) => b.graph.integers(list))
+  return b.op('Slice', [x, from, to, axes], {})
+}
+
+/**
+ * Each block's known token and the masks behind it, as the target embeds them.
+ *
+ * @returns  float32 [rows · blocks · slots, hidden]
+ */
+function blockRows(target: Parameters, labels: Value, config: DrafterConfig): Value {
+  const { blockSize: slots, hiddenSize: hidden } = config
+  const b = new Builder(target.graph, 'blocks')
+  const table = target.get(frozenNames(true).embedding, vocabulary(config))
+  const [rows, blocks] = labels.shape.map(Number)
+  const count = rows * blocks
+  const first = [[0], [1], [1]].map((list) => b.graph.integers(list))
+  const [from, to, axes] = first
+  const flat = b.reshape(labels, [count, slots])
+  const anchors = b.op('Gather', [table, b.op('Slice', [flat, from, to, axes], {})], { axis: 0 })
+  const mask = b.op('Gather', [table, b.graph.integers([config.maskTokenId])], { axis: 0 })
+  const masks = b.expand(b.reshape(mask, [1, 1, hidden]), [count, slots - 1, hidden])
+  return b.reshape(b.concat([anchors, masks], 1), [count * slots, hidden])
+}
+
+interface Batch {
+  readonly embedded: Value
+  readonly places: BlockRows
+  readonly options: LossGraphOptions
+}
+
+/** @returns  float32 [rows · blocks · slots, hidden], after the final norm */
+function draft(p: Parameters, { embedded, places, options }: Batch): Value {
+  const { config } = places
+  const feature = contextFeature(p, hiddenRows(p.graph, { places, options }), config)
+  let x = embedded
+  for (let i = 0; i < config.layers; i++) {
+    const build = ([x, feature]: readonly Value[]) => [layer(p, { x, feature, i, places })]
+    const name = `layers.${i}`
+    ;[x] = options.recompute
+      ? recomputed(p.graph, { name, inputs: [x, feature] }, build)
+      : build([x, feature])
+  }
+  return finalNorm(p, x, config)
+}
+
+interface Layer {
+  readonly x: Value
+  readonly feature: Value
+  readonly i: number
+  readonly places: BlockRows
+}
+
+function layer(p: Parameters, { x, feature, i, places }: Layer): Value {
+  const { config } = places
+  const own = p.within(`layers.${i}`)
+  const context = keysValues(own, feature, { of: 'context', turning: places.context, config })
+  const attend = places.attend(i, context)
+  return drafterLayer(own, x, { turning: places.block, attend, config })
+}
+
+/** The captured states of each token side by side: float32 [rows · tokens, layers · hidden]. */
+function hiddenRows(
+  graph: Graph,
+  { places, options }: { readonly places: BlockRows; readonly options: LossGraphOptions },
+): Value {
+  const { config, shape } = places
+  const { rows, tokens } = shape
+  const width = config.targetLayerIds.length * config.hiddenSize
+  const b = new Builder(graph, 'hidden')
+  const { dtype } = options
+  if (dtype === 'f32') {
+    const hidden = graph.input('hidden', { dtype: 'F32', shape: [rows, tokens, width] })
+    return b.reshape(hidden, [rows * tokens, width])
+  }
+  const bits = graph.input('hidden', { dtype: 'U16', shape: [rows, tokens, width] })
+  const to = dtype === 'bf16' ? 'BF16' : 'F16'
+  const narrow = b.op('BitCast', [b.reshape(bits, [rows * tokens, width])], { to })
+  return graph.cast(b.name('wide'), narrow, 'F32')
+}
