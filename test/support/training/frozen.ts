@@ -1,11 +1,12 @@
 /** Embedding and head of the target that the drafters of test/golden/dflash belong to. */
 import { readFileSync } from 'node:fs'
 import { readSafetensors } from '../../../src/safetensors/read.ts'
+import { frozenNames } from '../../../src/training/loss-graph.ts'
 import { golden } from '../golden.ts'
 import { floatsOf } from './cases.ts'
 
 export function goldenFrozen(): Record<string, Float32Array> {
   const path = golden('targets', 'qwen3_tied_f32', 'model.safetensors')
-  const name = 'model.embed_tokens.weight'
-  return { [name]: floatsOf(readSafetensors(readFileSync(path), path), name) }
+  const { embedding } = frozenNames(true)
+  return { [embedding]: floatsOf(readSafetensors(readFileSync(path), path), embedding) }
 }
