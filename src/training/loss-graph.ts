@@ -26,6 +26,8 @@ export interface LossGraphOptions {
   readonly logitBytes: number
   /** Layers are computed again on the way back: their values need not be kept. */
   readonly recompute: boolean
+  /** With the gradients; otherwise the loss alone, as held-out samples want it. */
+  readonly learns: boolean
 }
 
 /** A parameter's gradient, among the outputs. */
@@ -44,7 +46,8 @@ export const frozenNames = (tiedEmbeddings: boolean) => ({
  *
  * Outputs: `loss`, Σ weight · cross-entropy, float32 scalar; of slots 1 … , each [rows, blocks,
  * slots − 1], `cross_entropy` float32, and `correct` float32, 1 where the likeliest token is the
- * label; `grad:<parameter>` for each parameter. Weights that are divided beforehand make losses
+ * label; `grad:<parameter>` for each parameter
+ * where it learns. Weights that are divided beforehand make losses
  * and gradients of several batches add up.
  */
 export function lossGraph(config: DrafterConfig, options: LossGraphOptions): Graph {
@@ -76,6 +79,7 @@ export function lossGraph(config: DrafterConfig, options: LossGraphOptions): Gra
   graph.output('loss', loss)
   graph.output('cross_entropy', b.reshape(crossEntropy, bySlot))
   graph.output('correct', b.reshape(correct, bySlot))
+  if (!options.learns) return graph
   const trained = drafterTensors(config)
   const wrt = trained.map(({ name, shape }) => p.get(name, shape))
   gradients(graph, loss, wrt).forEach((gradient, i) => {

@@ -29,6 +29,7 @@ const graphOf = ({ config, batch, blocks }: TrainingCase, change: object = {}) =
     frozen: 'inputs',
     logitBytes: megabyte,
     recompute: false,
+    learns: true,
     ...change,
   })
 

@@ -34,7 +34,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   autodiff: ['graph', 'tensor'],
   optim: ['graph', 'tensor'],
   models: ['autodiff', 'graph', 'safetensors', 'tensor'],
-  training: ['autodiff', 'graph', 'models', 'tensor'],
+  training: ['autodiff', 'graph', 'models', 'optim', 'session', 'tensor'],
   session: ['graph', 'tensor'],
   decode: ['graph', 'models', 'safetensors', 'session', 'tensor'],
   sample: ['dataset', 'models', 'safetensors', 'spool', 'tensor'],

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { seededRandom } from '../../../src/clock.ts'
+import type { DrafterConfig } from '../../../src/models/drafter-config.ts'
+import { initialDrafter } from '../../../src/models/drafter-tensors.ts'
+import { Learner, type LearningBatch } from '../../../src/training/learner.ts'
+
+const drafter: DrafterConfig = {
+  layers: 2,
+  hiddenSize: 32,
+  intermediateSize: 48,
+  vocabSize: 40,
+  heads: 2,
+  kvHeads: 1,
+  headDim: 16,
+  rmsNormEps: 1e-6,
+  rope: { theta: 10_000 },
+  maxPositions: 128,
+  blockSize: 4,
+  maskTokenId: 39,
+  targetLayerIds: [1, 2],
+  targetLayers: 5,
+  layerTypes: ['full_attention', 'full_attention'],
+  slidingWindow: null,
+  draftVocabSize: null,
+}
+
+const random = seededRandom(5)
+const floats = (count: number) => Float32Array.from({ length: count }, () => random() - 0.5)
+const frozen = new Map([['model.embed_tokens.weight', floats(40 * 32)]])
+
+/** Ids that count up, and states that tell where each stands: what follows can be learnt. */
+function batchOf(plan: number, starts: readonly number[]): LearningBatch {
+  const tokens = 16
+  const ids = starts.flatMap((start) => Array.from({ length: tokens }, (_, i) => (start + i) % 39))
+  const states = ids.flatMap((id) =>
+    Array.from({ length: 64 }, (_, i) => (i === id % 64 ? 4 : 0) + 0.01 * i),
+  )
+  return {
+    plan,
+    shape: { rows: starts.length, tokens },
+    rows: starts.map(() => ({ tokens })),
+    tokenIds: BigInt64Array.from(ids, BigInt),
+    lossMask: new Uint8Array(ids.length).fill(1),
+    hidden: Float32Array.from(states),
+    dtype: 'f32',
+  }
+}
+
+function learner(options: { readonly recompute?: boolean } = {}): Learner {
+  const made = new Learner({
+    drafter,
+    tiedEmbeddings: true,
+    frozen,
+    device: 'cpu',
+    threads: 1,
+    options: {
+      seed: 3,
+      anchors: 8,
+      anchorRule: 'next-supervised',
+      gamma: 7,
+      normalize: 'step',
+      optimizer: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0, clip: 1, decayExclude: [] },
+      logitBytes: 4096,
+      recompute: false,
+      ...options,
+    },
+  })
+  made.tensors.fill('parameters', initialDrafter(drafter, 1))
+  return made
+}
+
+const stepAt = (plan: number) => [batchOf(plan, [plan % 39, 7]), batchOf(plan + 1, [20])]
+const weights = ({ tensors }: Learner) =>
+  tensors.places.map((place) => Float32Array.from(place.view('parameters')))
+
+test('learner: learns what can be foretold, block by block', async () => {
+  const pupil = learner()
+  const before = await pupil.judge(stepAt(1000))
+  for (let step = 0; step < 60; step++) await pupil.step(stepAt(2 * step), 5e-3)
+  const after = await pupil.judge(stepAt(1000))
+  assert.ok(after.loss < before.loss / 4, `${before.loss} → ${after.loss}`)
+  assert.equal(pupil.updates, 60)
+  await pupil.release()
+})
+
+test('learner: what is judged changes nothing, and is what a step on it begins from', async () => {
+  const pupil = learner()
+  const before = weights(pupil)
+  const judged = await pupil.judge(stepAt(4))
+  assert.deepEqual(weights(pupil), before)
+  const learnt = await pupil.step(stepAt(4), 1e-3)
+  assert.deepEqual(learnt.acceptance, judged.acceptance)
+  assert.ok(Math.abs(learnt.loss - judged.loss) < 1e-6)
+  await pupil.release()
+})
+
+test('learner: with moments and count taken over, another goes on bit for bit', async () => {
+  const [straight, first, second] = [learner(), learner(), learner()]
+  for (let step = 0; step < 6; step++) await straight.step(stepAt(2 * step), 1e-3)
+  for (let step = 0; step < 3; step++) await first.step(stepAt(2 * step), 1e-3)
+  for (const region of ['parameters', 'firstMoments', 'secondMoments'] as const) {
+    const taken = first.tensors.places.map(({ name, view }) => [name, view(region)] as const)
+    second.tensors.fill(region, new Map(taken))
+  }
+  second.updates = first.updates
+  for (let step = 3; step < 6; step++) await second.step(stepAt(2 * step), 1e-3)
+  assert.deepEqual(weights(second), weights(straight))
+  for (const pupil of [straight, first, second]) await pupil.release()
+})
+
+test('learner: layers that are computed again give the same gradients', async () => {
+  const [kept, again] = [learner(), learner({ recompute: true })]
+  for (const pupil of [kept, again]) await pupil.step(stepAt(0), 1e-3)
+  for (const { name, view } of kept.tensors.places) {
+    const [want, found] = [view('gradients'), again.tensors.view('gradients', name)]
+    const off = Math.hypot(...want.map((value, i) => value - found[i]))
+    assert.ok(off <= 1e-5 * Math.hypot(...want), `${name}: off by ${off}`)
+  }
+  for (const pupil of [kept, again]) await pupil.release()
+})
+
+test('learner: a step whose loss is no number changes nothing', async () => {
+  const pupil = learner()
+  const before = weights(pupil)
+  const bad = batchOf(0, [1])
+  const hidden = Float32Array.from(bad.hidden)
+  hidden[0] = Number.NaN
+  const learnt = await pupil.step([{ ...bad, hidden }], 1e-3)
+  assert.equal(learnt.state, 'skipped')
+  assert.deepEqual([weights(pupil), pupil.updates], [before, 0])
+  await pupil.release()
+})
