@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, CommanderError } from 'commander'
 import { explain, isFailure } from '../src/failure.ts'
 import { openLog } from '../src/log.ts'
+import { addDrafting } from './drafter-commands.ts'
 import { isWatched, launch } from './launcher.ts'
 import { consoleTarget } from './log-target.ts'
 import { exitCodes } from './run/machine.ts'
@@ -115,6 +116,9 @@ program
   })
 
 addKeeping(program, (ended) => {
+  code = ended
+})
+addDrafting(program, (ended) => {
   code = ended
 })
 

@@ -1,5 +1,6 @@
 /** Which drafts a target stands by, and what it says after them. */
 import type { Random } from '../clock.ts'
+import { Failure } from '../failure.ts'
 import { type Logits, rowOf } from './text.ts'
 
 export interface Verdict {
@@ -30,7 +31,11 @@ export const greedily: Verify = (drafts, logits) => {
   }
 }
 
-/** The place of the greatest, and how far it leads; NaN counts as nothing. */
+/**
+ * The place of the greatest, and how far it leads.
+ *
+ * @throws  Failure `invalid`: there is no number among them
+ */
 export function best(row: Float32Array): { readonly id: number; readonly lead: number } {
   let id = 0
   let first = Number.NEGATIVE_INFINITY
@@ -42,6 +47,9 @@ export function best(row: Float32Array): { readonly id: number; readonly lead: n
       first = value
       id = i
     } else if (value > second) second = value
+  }
+  if (first === Number.NEGATIVE_INFINITY) {
+    throw new Failure('invalid', 'a model gives no number for a token: its weights are damaged')
   }
   return { id, lead: first - second }
 }

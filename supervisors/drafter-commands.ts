@@ -1,0 +1,52 @@
+import { type Command, InvalidArgumentError } from 'commander'
+
+/** The commands about a drafter, as `main.ts` lists them. */
+
+type Finished = (code: number) => void
+
+export function addDrafting(program: Command, finished: Finished): void {
+  program
+    .command('eval')
+    .description('decode with a drafter and without: tokens a step, speed, and the same text')
+    .requiredOption('--drafter <dir>', 'config.json and model.safetensors, as z-lab publishes them')
+    .requiredOption('--target <dir>', 'the checkpoint of its target')
+    .requiredOption('--prompts <file>', 'one {"input_ids": [...]} on each line')
+    .option('--limit <n>', 'prompts, from the first on', whole, 100)
+    .option('--max-new-tokens <n>', 'decoded after each', whole, 256)
+    .option('--temperature <t>', 'above 0 tokens are drawn', temperature, 0)
+    .option('--seed <n>', 'of what is drawn', seed, 0)
+    .option('--work <dir>', 'where the models are laid out', './work')
+    .option('--json', 'print one JSON document on stdout')
+    .action(async (options: EvalArguments) => {
+      const { evaluateDrafter } = await import('./commands/eval.ts')
+      finished(await evaluateDrafter({ ...options, json: options.json ?? false }))
+    })
+}
+
+interface EvalArguments {
+  readonly drafter: string
+  readonly target: string
+  readonly prompts: string
+  readonly limit: number
+  readonly maxNewTokens: number
+  readonly temperature: number
+  readonly seed: number
+  readonly work: string
+  readonly json?: true
+}
+
+function whole(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a whole number of 1 or more.')
+}
+
+function seed(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a whole number.')
+}
+
+function temperature(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value >= 0 && value <= 100) return value
+  throw new InvalidArgumentError('Give a number from 0 to 100.')
+}
