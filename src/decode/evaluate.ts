@@ -39,7 +39,7 @@ export interface Evaluation {
     readonly targetBlock: number | null
     readonly drafter: number | null
   }
-  /** The narrowest lead of a target's best token over its next best; null where tokens are drawn. */
+  /** The narrowest lead of a best token over the next best; null where tokens are drawn. */
   readonly leadMin: number | null
   /** Prompts, from 0, whose texts part. */
   readonly differences: readonly (Difference & { readonly prompt: number })[]

@@ -41,7 +41,7 @@ for (const name of ['qwen3_tied_bf16', 'llama_rope3_bf16', 'qwen2_bias_bf16']) {
     assert.equal(pieces.length, 40)
   })
 
-  test(`target text ${name}: hidden states are an extraction's, logits the final ones'`, async (t) => {
+  test(`target text ${name}: hidden states are those of an extraction`, async (t) => {
     const dir = golden('targets', name)
     const target = await decodingTarget(t, dir, layers)
     const text = target.text(40)

@@ -26,7 +26,7 @@ const evaluate = (given: Readonly<Record<string, string>>, ...more: string[]) =>
   return draftsmith(['eval', ...args, ...more], { dir })
 }
 
-test('eval: says how many tokens a step brings, how fast, and that the text is the same', async () => {
+test('eval: says what a step brings, how fast, and that the text is the same', async () => {
   const ended = await evaluate({})
   assert.deepEqual([ended.code, ended.stderr], [0, ''])
   assertReadable(ended)
