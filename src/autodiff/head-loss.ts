@@ -1,6 +1,7 @@
 import { type Builder, lengths } from '../graph/builder.ts'
 import type { Value } from '../graph/ops.ts'
 import { composite } from './composite.ts'
+import { type Divergence, divergenceOf } from './divergence.ts'
 
 export type HeadLossInputs = readonly [
   /** float32 [rows, hidden] */
@@ -11,6 +12,8 @@ export type HeadLossInputs = readonly [
   labels: Value,
   /** float32 [rows] */
   weights: Value,
+  /** float32 [rows, hidden]: what another model's head, the same one, is given; where one teaches. */
+  teacher?: Value,
 ]
 
 export interface HeadLossSettings {
@@ -18,13 +21,23 @@ export interface HeadLossSettings {
   readonly logitBytes: number
   /** Whether the head has a gradient too; a frozen one saves a pass over the logits. */
   readonly trained: boolean
+  readonly distillation?: Distillation
 }
 
-/** The rest after the first three is the gradients' of hidden and head. */
+/** How much is learned from the teacher's distribution rather than from labels. */
+export interface Distillation {
+  /** From 0 to 1: the loss is (1 − weight) · cross-entropy + weight · temperature² · KL. */
+  readonly weight: number
+  /** Logits of both are divided by it. */
+  readonly temperature: number
+}
+
+/** The last two are the gradients' of hidden and head. */
 export type HeadLoss = readonly [
   loss: Value,
   crossEntropy: Value,
   predicted: Value,
+  divergence: Value,
   hiddenSlope: Value,
   headSlope: Value,
 ]
@@ -33,8 +46,8 @@ export type HeadLoss = readonly [
  * Σ weight · cross-entropy(softmax(hidden headᵀ), label), in natural logarithms. Rows are taken in
  * chunks, and each chunk's gradient is computed while its logits are there: they are never kept.
  *
- * @returns  loss, a float32 scalar; each row's cross-entropy, float32 [rows], and most likely
- *           entry, int64 [rows]; what the gradient wants
+ * @returns  loss, a float32 scalar; each row's cross-entropy, float32 [rows], most likely entry,
+ *           int64 [rows], and KL, float32 [rows], 0 where nobody teaches; what the gradient wants
  */
 export const headLoss = composite<HeadLossInputs, HeadLossSettings, HeadLoss>({
   forward(b, inputs, settings) {
@@ -44,7 +57,7 @@ export const headLoss = composite<HeadLossInputs, HeadLossSettings, HeadLoss>({
     const chunks: Chunk[] = []
     for (let from = 0; from < rows; from += step) {
       const to = Math.min(rows, from + step)
-      chunks.push(chunkOf(b, inputs, { from, to, trained: settings.trained, last: chunks.at(-1) }))
+      chunks.push(chunkOf(b, inputs, { from, to, settings, last: chunks.at(-1) }))
     }
     const joined = (part: (chunk: Chunk) => Value) => {
       const [first, ...more] = chunks.map(part)
@@ -55,14 +68,16 @@ export const headLoss = composite<HeadLossInputs, HeadLossSettings, HeadLoss>({
       summed(({ loss }) => loss),
       joined(({ crossEntropy }) => crossEntropy),
       joined(({ predicted }) => predicted),
+      joined(({ divergence }) => divergence),
       joined(({ hiddenSlope }) => hiddenSlope),
       summed(({ headSlope }) => headSlope),
     ]
   },
-  vjp({ b, settings, outputs: [, , , hiddenSlope, headSlope], g }) {
+  vjp({ b, settings, outputs: [, , , , hiddenSlope, headSlope], g }) {
     return [
       () => b.mul(hiddenSlope, g),
       settings.trained ? () => b.mul(headSlope, g) : null,
+      null,
       null,
       null,
     ]
@@ -73,6 +88,7 @@ interface Chunk {
   readonly loss: Value
   readonly crossEntropy: Value
   readonly predicted: Value
+  readonly divergence: Value
   readonly hiddenSlope: Value
   readonly headSlope: Value
 }
@@ -80,14 +96,14 @@ interface Chunk {
 interface Piece {
   readonly from: number
   readonly to: number
-  readonly trained: boolean
+  readonly settings: HeadLossSettings
   /** It is done with before this one begins. */
   readonly last: Chunk | undefined
 }
 
 function chunkOf(b: Builder, inputs: HeadLossInputs, piece: Piece): Chunk {
   const [allHidden, head, allLabels, allWeights] = inputs
-  const { from, to, last } = piece
+  const { from, to, last, settings } = piece
   const count = to - from
   const ready = last ? b.after(allHidden, last.hiddenSlope) : allHidden
   const hidden = b.rows(ready, from, to)
@@ -100,15 +116,46 @@ function chunkOf(b: Builder, inputs: HeadLossInputs, piece: Piece): Chunk {
   const own = b.op('GatherElements', [logits, column], { axis: 1 })
   const crossEntropy = b.sub(b.add(b.op('Log', [total], {}), greatest), own)
   const predicted = b.op('ArgMax', [logits], { axis: 1, keepdims: 1 })
-  const pull = b.mul(powers, b.div(weight, total))
-  const slopes = piece.trained
-    ? trainedSlopes(b, { hidden, head, column, weight, pull })
-    : frozenSlopes(b, { hidden, head, column, weight, pull })
+  const taught = teaching(b, inputs, { piece, logits })
+  const share = b.mul(weight, b.scalar(1 - (taught?.weight ?? 0)))
+  const labelled = b.mul(powers, b.div(share, total))
+  const pull = taught ? b.add(labelled, b.mul(taught.slope, b.mul(weight, taught.pull))) : labelled
+  const pulled = { hidden, head, column, weight: share, pull }
+  const lost = b.mul(crossEntropy, share)
+  const learned = taught && b.mul(taught.divergence, b.mul(weight, taught.factor))
   return {
-    loss: b.sum(b.mul(crossEntropy, weight), [0, 1], 0),
+    loss: b.sum(learned ? b.add(lost, learned) : lost, [0, 1], 0),
     crossEntropy: b.reshape(crossEntropy, [count]),
     predicted: b.reshape(predicted, [count]),
-    ...slopes,
+    divergence: taught ? b.reshape(taught.divergence, [count]) : b.expand(b.scalar(0), [count]),
+    ...(settings.trained ? trainedSlopes(b, pulled) : frozenSlopes(b, pulled)),
+  }
+}
+
+interface Teaching extends Divergence {
+  readonly weight: number
+  /** weight · temperature², and what of it the slope of the logits keeps. */
+  readonly factor: Value
+  readonly pull: Value
+}
+
+function teaching(
+  b: Builder,
+  [, head, , , allTeacher]: HeadLossInputs,
+  { piece, logits }: { readonly piece: Piece; readonly logits: Value },
+): Teaching | undefined {
+  const { distillation } = piece.settings
+  if (!allTeacher || !distillation) return undefined
+  const { weight, temperature } = distillation
+  // Not before this chunk's turn either.
+  const rows = b.rows(piece.last ? b.after(allTeacher, logits) : allTeacher, piece.from, piece.to)
+  const teacher = b.matmul(rows, head, { transB: true, alpha: 1 / temperature })
+  const cooled = b.mul(logits, b.scalar(1 / temperature))
+  return {
+    weight,
+    factor: b.scalar(weight * temperature ** 2),
+    pull: b.scalar(weight * temperature),
+    ...divergenceOf(b, { logits: cooled, teacher }),
   }
 }
 

@@ -2,6 +2,8 @@
  * A drafter that learns: parameters, moments and gradients in one memory, a graph for each shape of
  * batch, and the optimizer. Knows nothing of where batches come from, nor of how long it learns.
  */
+import type { Distillation } from '../autodiff/head-loss.ts'
+import { Failure } from '../failure.ts'
 import type { DrafterConfig } from '../models/drafter-config.ts'
 import { drafterTensors } from '../models/drafter-tensors.ts'
 import type { StoredDType } from '../models/hidden-states.ts'
@@ -31,6 +33,8 @@ export interface LearningBatch extends SampleTokens {
   /** [rows, tokens, layers · hidden]; bf16 and f16 as their bits. */
   readonly hidden: Uint16Array | Float32Array
   readonly dtype: StoredDType
+  /** [rows, tokens, hidden], of the same type: the target's state after its last norm, if kept. */
+  readonly final?: Uint16Array | Float32Array
 }
 
 export interface LearningOptions {
@@ -40,6 +44,8 @@ export interface LearningOptions {
   readonly anchorRule: AnchorRule
   readonly gamma: number | null
   readonly normalize: Normalization
+  /** Null: from the labels alone. */
+  readonly distillation: Distillation | null
   readonly optimizer: AdamwSettings
   /** Logits of so many bytes are there at once. */
   readonly logitBytes: number
@@ -131,7 +137,7 @@ export class Learner {
     const { rows, tokens } = batch.shape
     const shape: BatchShape = { rows, tokens, blocks: blocks.shape.blocks }
     const graph = await this.#graphs.of({ shape, dtype: batch.dtype, learns: into !== null })
-    const results = resultsOf(blocks)
+    const results = resultsOf(blocks, this.#parts.options.distillation)
     await graph.run(this.#inputs(batch, blocks), { ...results, ...this.#gradients(into) })
     return {
       loss: Number(results.loss.data[0]),
@@ -148,10 +154,20 @@ export class Learner {
       ...this.#tensorsIn('parameters', (name) => name),
       ...floatsOf(frozen, [drafter.vocabSize, drafter.hiddenSize]),
       hidden: statesOf(batch.hidden, [rows, tokens, width]),
+      ...this.#taught(batch),
       anchors: { dtype: 'I64', shape: [rows, count], data: blocks.anchors },
       labels: { dtype: 'I64', shape: [rows, count, size], data: blocks.labels },
       weights: { dtype: 'F32', shape: [rows, count, size], data: blocks.weights },
     }
+  }
+
+  #taught({ final, shape, plan }: LearningBatch): Feeds {
+    const { drafter, options } = this.#parts
+    if (options.distillation === null) return {}
+    if (final) return { final: statesOf(final, [shape.rows, shape.tokens, drafter.hiddenSize]) }
+    throw new Failure('invalid', `a batch lacks what distillation learns from. plan=${plan}`, {
+      remedy: 'Extract with target.captureFinal, or set train.distill.weight to 0.',
+    })
   }
 
   #gradients(into: Region | null): Feeds {
@@ -169,7 +185,7 @@ export class Learner {
   }
 }
 
-function resultsOf({ shape: { rows, blocks, size } }: Blocks) {
+function resultsOf({ shape: { rows, blocks, size } }: Blocks, distillation: Distillation | null) {
   const slots = [rows, blocks, size - 1]
   const count = rows * blocks * (size - 1)
   const floats = (shape: readonly number[], length: number) =>
@@ -178,6 +194,7 @@ function resultsOf({ shape: { rows, blocks, size } }: Blocks) {
     loss: floats([], 1),
     cross_entropy: floats(slots, count),
     correct: floats(slots, count),
+    ...(distillation && { divergence: floats(slots, count) }),
   }
 }
 

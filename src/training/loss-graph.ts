@@ -1,6 +1,6 @@
 /** The training graph of one shape: hidden states and blocks in, loss and gradients out. */
 import { gradients } from '../autodiff/backward.ts'
-import { headLoss } from '../autodiff/head-loss.ts'
+import { type Distillation, headLoss } from '../autodiff/head-loss.ts'
 import { recomputed } from '../autodiff/recomputed.ts'
 import { Builder } from '../graph/builder.ts'
 import { Graph } from '../graph/graph.ts'
@@ -28,6 +28,8 @@ export interface LossGraphOptions {
   readonly recompute: boolean
   /** With the gradients; otherwise the loss alone, as held-out samples want it. */
   readonly learns: boolean
+  /** Null: the loss is the labels' cross-entropy alone. */
+  readonly distillation: Distillation | null
 }
 
 /** A parameter's gradient, among the outputs. */
@@ -42,13 +44,14 @@ export const frozenNames = (tiedEmbeddings: boolean) => ({
 /**
  * Inputs: the drafter's parameters by name, float32; embedding and head where they are inputs;
  * `hidden` [rows, tokens, layers · hidden]; `anchors` int64 [rows, blocks]; `labels` int64 and
- * `weights` float32 [rows, blocks, slots], slot 0 of a block's labels being its anchor's token.
+ * `weights` float32 [rows, blocks, slots], slot 0 of a block's labels being its anchor's token; for
+ * distillation `final` [rows, tokens, hidden], the target's state after its last norm.
  *
- * Outputs: `loss`, Σ weight · cross-entropy, float32 scalar; of slots 1 … , each [rows, blocks,
- * slots − 1], `cross_entropy` float32, and `correct` float32, 1 where the likeliest token is the
- * label; `grad:<parameter>` for each parameter
- * where it learns. Weights that are divided beforehand make losses
- * and gradients of several batches add up.
+ * Outputs: `loss`, Σ weight · cross-entropy (see `Distillation` for what is then added), float32
+ * scalar; of slots 1 … , each float32 [rows, blocks, slots − 1], `cross_entropy`, `correct`, 1 where
+ * the likeliest token is the label, and for distillation `divergence`; `grad:<parameter>` for each
+ * parameter where it learns. Weights that are divided beforehand make losses and gradients of
+ * several batches add up.
  */
 export function lossGraph(config: DrafterConfig, options: LossGraphOptions): Graph {
   const graph = new Graph()
@@ -56,29 +59,12 @@ export function lossGraph(config: DrafterConfig, options: LossGraphOptions): Gra
   const slots = config.blockSize
   const anchors = graph.input('anchors', { dtype: 'I64', shape: [rows, blocks] })
   const labels = graph.input('labels', { dtype: 'I64', shape: [rows, blocks, slots] })
-  const weights = graph.input('weights', { dtype: 'F32', shape: [rows, blocks, slots] })
   const p = new Parameters(graph, 'inputs', '')
   const target = new Parameters(graph, options.frozen, '')
   const places = new BlockRows(graph, { anchors, shape: options.shape, config })
   const embedded = blockRows(target, labels, config)
   const drafted = draft(p, { embedded, places, options })
-  const b = new Builder(graph, 'trained')
-  const chosen = drop(b, b.reshape(drafted, [rows * blocks, slots, config.hiddenSize]))
-  const count = rows * blocks * (slots - 1)
-  const head = target.get(frozenNames(options.tiedEmbeddings).head, vocabulary(config))
-  const wanted = b.reshape(drop(b, b.reshape(labels, [rows * blocks, slots])), [count])
-  const weight = b.reshape(drop(b, b.reshape(weights, [rows * blocks, slots])), [count])
-  const [loss, crossEntropy, predicted] = headLoss(
-    graph,
-    'head',
-    [b.reshape(chosen, [count, config.hiddenSize]), head, wanted, weight],
-    { logitBytes: options.logitBytes, trained: false },
-  )
-  const bySlot = [rows, blocks, slots - 1]
-  const correct = graph.cast('correct:f32', b.op('Equal', [predicted, wanted], {}), 'F32')
-  graph.output('loss', loss)
-  graph.output('cross_entropy', b.reshape(crossEntropy, bySlot))
-  graph.output('correct', b.reshape(correct, bySlot))
+  const loss = slotsLoss(target, { drafted, labels, places, options })
   if (!options.learns) return graph
   const trained = drafterTensors(config)
   const wrt = trained.map(({ name, shape }) => p.get(name, shape))
@@ -88,12 +74,77 @@ export function lossGraph(config: DrafterConfig, options: LossGraphOptions): Gra
   return graph
 }
 
+interface Drafted {
+  /** float32 [rows · blocks · slots, hidden] */
+  readonly drafted: Value
+  readonly labels: Value
+  readonly places: BlockRows
+  readonly options: LossGraphOptions
+}
+
+/** The loss, and as outputs what became of each slot. */
+function slotsLoss(target: Parameters, { drafted, labels, places, options }: Drafted): Value {
+  const { graph } = target
+  const { config, shape } = places
+  const { hiddenSize: hidden, blockSize: slots } = config
+  const b = new Builder(graph, 'trained')
+  const count = shape.rows * shape.blocks
+  const bySlot = [shape.rows, shape.blocks, slots - 1]
+  const flat = (x: Value, width: readonly number[]) =>
+    b.reshape(drop(b, b.reshape(x, [count, slots, ...width])), [count * (slots - 1), ...width])
+  const type = { dtype: 'F32', shape: [shape.rows, shape.blocks, slots] } as const
+  const weights = graph.input('weights', type)
+  const head = target.get(frozenNames(options.tiedEmbeddings).head, vocabulary(config))
+  const wanted = flat(labels, [])
+  const { distillation, logitBytes } = options
+  const teacher = distillation ? teacherRows(graph, { places, options }) : undefined
+  const [loss, crossEntropy, predicted, divergence] = headLoss(
+    graph,
+    'head',
+    [flat(drafted, [hidden]), head, wanted, flat(weights, []), teacher],
+    { logitBytes, trained: false, ...(distillation && { distillation }) },
+  )
+  const correct = graph.cast('correct:f32', b.op('Equal', [predicted, wanted], {}), 'F32')
+  graph.output('loss', loss)
+  graph.output('cross_entropy', b.reshape(crossEntropy, bySlot))
+  graph.output('correct', b.reshape(correct, bySlot))
+  if (distillation) graph.output('divergence', b.reshape(divergence, bySlot))
+  return loss
+}
+
+/**
+ * Of each slot from 1 on, what the target had computed one position before: there it predicts the
+ * slot's own token.
+ *
+ * @returns  float32 [rows · blocks · (slots − 1), hidden]
+ */
+function teacherRows(
+  graph: Graph,
+  { places, options }: { readonly places: BlockRows; readonly options: LossGraphOptions },
+): Value {
+  const { config, shape } = places
+  const { rows, tokens, blocks } = shape
+  const { hiddenSize: hidden, blockSize: slots } = config
+  const b = new Builder(graph, 'teacher')
+  const final = stateRows(graph, { name: 'final', width: hidden }, { places, options })
+  const [from, to, axes] = [[0], [slots - 1], [1]].map((list) => graph.integers(list))
+  const before = b.op('Slice', [places.block.positions, from, to, axes], {})
+  // Beyond the sample no slot has weight: any row will do.
+  const isInside = b.op('Less', [before, graph.integers(tokens)], {})
+  const inside = b.op('Where', [isInside, before, graph.integers(tokens - 1)], {})
+  const starts = graph.integers(Array.from({ length: rows }, (_, row) => row * tokens))
+  const ofRow = b.expand(b.reshape(starts, [rows, 1]), [rows, blocks])
+  const at = b.add(inside, b.reshape(ofRow, [rows * blocks, 1]))
+  const picked = b.op('Gather', [final, at], { axis: 0 })
+  return b.reshape(picked, [rows * blocks * (slots - 1), hidden])
+}
+
 const vocabulary = ({ vocabSize, hiddenSize }: DrafterConfig) => [vocabSize, hiddenSize]
 
 /** Slot 0 is known: it has no part in the loss. */
 function drop(b: Builder, x: Value): Value {
-  const slots = Number(x.shape[1])
-  const [from, to, axes] = [[1], [slots], [1]].map((list) => b.graph.integers(list))
+  const bounds = [[1], [Number(x.shape[1])], [1]].map((list) => b.graph.integers(list))
+  const [from, to, axes] = bounds
   return b.op('Slice', [x, from, to, axes], {})
 }
 
@@ -126,7 +177,9 @@ interface Batch {
 /** @returns  float32 [rows · blocks · slots, hidden], after the final norm */
 function draft(p: Parameters, { embedded, places, options }: Batch): Value {
   const { config } = places
-  const feature = contextFeature(p, hiddenRows(p.graph, { places, options }), config)
+  const width = config.targetLayerIds.length * config.hiddenSize
+  const hidden = stateRows(p.graph, { name: 'hidden', width }, { places, options })
+  const feature = contextFeature(p, hidden, config)
   let x = embedded
   for (let i = 0; i < config.layers; i++) {
     const build = ([x, feature]: readonly Value[]) => [layer(p, { x, feature, i, places })]
@@ -153,22 +206,19 @@ function layer(p: Parameters, { x, feature, i, places }: Layer): Value {
   return drafterLayer(own, x, { turning: places.block, attend, config })
 }
 
-/** The captured states of each token side by side: float32 [rows · tokens, layers · hidden]. */
-function hiddenRows(
+/** States of the target, a row a token: float32 [rows · tokens, width]. */
+function stateRows(
   graph: Graph,
+  { name, width }: { readonly name: string; readonly width: number },
   { places, options }: { readonly places: BlockRows; readonly options: LossGraphOptions },
 ): Value {
-  const { config, shape } = places
-  const { rows, tokens } = shape
-  const width = config.targetLayerIds.length * config.hiddenSize
-  const b = new Builder(graph, 'hidden')
+  const { rows, tokens } = places.shape
+  const b = new Builder(graph, `${name}:rows`)
+  const shape = [rows, tokens, width]
+  const flat = (x: Value) => b.reshape(x, [rows * tokens, width])
   const { dtype } = options
-  if (dtype === 'f32') {
-    const hidden = graph.input('hidden', { dtype: 'F32', shape: [rows, tokens, width] })
-    return b.reshape(hidden, [rows * tokens, width])
-  }
-  const bits = graph.input('hidden', { dtype: 'U16', shape: [rows, tokens, width] })
-  const to = dtype === 'bf16' ? 'BF16' : 'F16'
-  const narrow = b.op('BitCast', [b.reshape(bits, [rows * tokens, width])], { to })
+  if (dtype === 'f32') return flat(graph.input(name, { dtype: 'F32', shape }))
+  const bits = flat(graph.input(name, { dtype: 'U16', shape }))
+  const narrow = b.op('BitCast', [bits], { to: dtype === 'bf16' ? 'BF16' : 'F16' })
   return graph.cast(b.name('wide'), narrow, 'F32')
 }

@@ -60,6 +60,21 @@ for (const logitBytes of [1, 32, 1e6]) {
     checkGradient({ shapes: headShapes, build: lossOf(logitBytes, false), fixed: [1] }))
 }
 
+for (const logitBytes of [1, 1e6]) {
+  test(`autodiff: loss through a frozen head that is taught, ${logitBytes} bytes at once`, () =>
+    checkGradient({
+      shapes: [...headShapes, [5, 3]],
+      fixed: [1, 2],
+      build(b, [hidden, head, teacher]) {
+        const labels = b.graph.integers([3, 0, 3, 1, 2])
+        const weights = b.graph.floats('weights', [5], Float32Array.of(0.5, 0, 0.25, 1, 0.125))
+        const distillation = { weight: 0.3, temperature: 1.5 }
+        const settings = { logitBytes, trained: false, distillation }
+        return headLoss(b.graph, 'loss', [hidden, head, labels, weights, teacher], settings)[0]
+      },
+    }))
+}
+
 test('autodiff: a region that is computed again gives the same gradients', async () => {
   const build = (again: boolean) => {
     const graph = new Graph()

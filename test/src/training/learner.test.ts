@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '../../../src/clock.ts'
+import { isFailure } from '../../../src/failure.ts'
 import type { DrafterConfig } from '../../../src/models/drafter-config.ts'
 import { initialDrafter } from '../../../src/models/drafter-tensors.ts'
-import { Learner, type LearningBatch } from '../../../src/training/learner.ts'
+import { Learner, type LearningBatch, type LearningOptions } from '../../../src/training/learner.ts'
 
 const drafter: DrafterConfig = {
   layers: 2,
@@ -47,7 +48,7 @@ function batchOf(plan: number, starts: readonly number[]): LearningBatch {
   }
 }
 
-function learner(options: { readonly recompute?: boolean } = {}): Learner {
+function learner(options: Partial<LearningOptions> = {}): Learner {
   const made = new Learner({
     drafter,
     tiedEmbeddings: true,
@@ -63,6 +64,7 @@ function learner(options: { readonly recompute?: boolean } = {}): Learner {
       optimizer: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0, clip: 1, decayExclude: [] },
       logitBytes: 4096,
       recompute: false,
+      distillation: null,
       ...options,
     },
   })
@@ -129,5 +131,25 @@ test('learner: a step whose loss is no number changes nothing', async () => {
   const learnt = await pupil.step([{ ...bad, hidden }], 1e-3)
   assert.equal(learnt.state, 'skipped')
   assert.deepEqual([weights(pupil), pupil.updates], [before, 0])
+  await pupil.release()
+})
+
+test('learner: learns from the target’s own distribution where a batch holds it', async () => {
+  const pupil = learner({ distillation: { weight: 1, temperature: 2 } })
+  const table = frozen.get('model.embed_tokens.weight') ?? new Float32Array()
+  // A target that is sure of the next token: its last state points where that token's row does.
+  const taught = (batch: LearningBatch): LearningBatch => {
+    const rows = Array.from(batch.tokenIds, (id) => (Number(id) + 1) % 39)
+    const final = rows.flatMap((id) => Array.from(table.subarray(id * 32, (id + 1) * 32)))
+    return { ...batch, final: Float32Array.from(final, (x) => 4 * x) }
+  }
+  const before = await pupil.judge(stepAt(1000).map(taught))
+  for (let step = 0; step < 60; step++) await pupil.step(stepAt(2 * step).map(taught), 5e-3)
+  const after = await pupil.judge(stepAt(1000).map(taught))
+  assert.ok(after.loss < before.loss / 2, `${before.loss} → ${after.loss}`)
+  await assert.rejects(
+    pupil.step(stepAt(0), 1e-3),
+    (error) => isFailure(error, 'invalid') && /captureFinal/.test(error.remedy ?? ''),
+  )
   await pupil.release()
 })

@@ -11,6 +11,7 @@ import { type Numbers, runnable } from '../../support/run-graph.ts'
 import { maxAbsDiff } from '../../support/target-run.ts'
 import {
   caseNames,
+  drafterOf,
   expectedOf,
   floatsOf,
   goldenTensors,
@@ -30,19 +31,17 @@ const graphOf = ({ config, batch, blocks }: TrainingCase, change: object = {}) =
     logitBytes: megabyte,
     recompute: false,
     learns: true,
+    distillation: null,
     ...change,
   })
 
 function feedsOf(at: TrainingCase, gamma = at.expected.gamma) {
-  const { batch, drawn, blocks, config, hidden, expected } = at
+  const { batch, drawn, blocks, config, hidden } = at
   const laid = layBlocks(batch, drawn, { blocks, blockSize: config.blockSize, gamma })
   normalizeWeights([laid], 'step')
-  const { tensors } = goldenTensors(expected.drafter, 'model.safetensors')
-  const drafter = goldenTensors(expected.drafter, 'model.safetensors')
-  const parameters = [...tensors.keys()].map((name) => [name, floatsOf(drafter, name)] as const)
   const { anchors, labels, weights } = laid
   const feeds: Record<string, Numbers> = {
-    ...Object.fromEntries(parameters),
+    ...drafterOf(at),
     ...goldenFrozen(),
     ...{ hidden, anchors, labels, weights },
   }

@@ -93,3 +93,27 @@ export function trainingCase(name: string): TrainingCase {
     hidden: floatsOf(file, 'target_hidden'),
   }
 }
+
+/** A case with one of its rows alone. */
+export function rowOf(all: TrainingCase, row: number): TrainingCase {
+  const { rows, tokens } = all.batch.shape
+  const span = (length: number) => [(row * length) / rows, ((row + 1) * length) / rows] as const
+  const { tokenIds, lossMask } = all.batch
+  return {
+    ...all,
+    batch: {
+      shape: { rows: 1, tokens },
+      rows: [{ tokens }],
+      tokenIds: tokenIds.slice(...span(tokenIds.length)),
+      lossMask: lossMask.slice(...span(lossMask.length)),
+    },
+    drawn: [all.drawn[row]],
+    hidden: all.hidden.slice(...span(all.hidden.length)),
+  }
+}
+
+/** Parameters of a case's drafter, by name. */
+export function drafterOf({ expected }: TrainingCase): Record<string, Float32Array> {
+  const file = goldenTensors(expected.drafter, 'model.safetensors')
+  return Object.fromEntries([...file.tensors.keys()].map((name) => [name, floatsOf(file, name)]))
+}
