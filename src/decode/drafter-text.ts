@@ -7,7 +7,7 @@ import type { Target } from '../models/target.ts'
 import type { Feed, Feeds } from '../session/feed.ts'
 import { prepareModel } from '../session/prepare.ts'
 import { openSession, type Session } from '../session/session.ts'
-import { floats, integers, type Placed } from './target-text.ts'
+import { integers, type Placed } from './target-text.ts'
 import { type DrafterText, type Logits, rowOf } from './text.ts'
 import { best } from './verify.ts'
 
@@ -116,4 +116,9 @@ export class CachedDrafterText implements DrafterText {
     })
     this.#length += added
   }
+}
+
+function floats({ dtype, data }: Feed): Float32Array {
+  if (dtype === 'F32') return data
+  throw new Failure('invalid', `a drafting model gives other than floats. found=${dtype}`)
 }

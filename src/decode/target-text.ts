@@ -33,7 +33,7 @@ export async function openDecodingTarget(
   const model = await prepareModel(decodingGraph(target, layers), placed.dir, placed.onCopy)
   const session = await openSession(model, placed)
   return {
-    text: (capacity) => new CachedText({ session, target, capacity }),
+    text: (capacity) => new CachedText({ session, target, layers: layers.length, capacity }),
     release: () => session.release(),
   }
 }
@@ -41,6 +41,7 @@ export async function openDecodingTarget(
 class CachedText implements TargetText {
   readonly #session: Session
   readonly #vocabSize: number
+  readonly #hiddenWidth: number
   readonly #capacity: number
   readonly #memory: ReturnType<typeof keyValueMemory>
   #kept = 0
@@ -49,10 +50,12 @@ class CachedText implements TargetText {
   constructor(of: {
     readonly session: Session
     readonly target: Target
+    readonly layers: number
     readonly capacity: number
   }) {
     this.#session = of.session
     this.#vocabSize = of.target.vocabSize
+    this.#hiddenWidth = of.layers * of.target.hiddenSize
     this.#capacity = of.capacity
     this.#memory = keyValueMemory(of.target.config, of.capacity)
   }
@@ -74,12 +77,17 @@ class CachedText implements TargetText {
       rows: integers(rows, [rows.length]),
       total: integers([total], []),
     }
-    const { logits, hidden } = await this.#session.run(feeds, this.#memory.present)
+    const logits = new Float32Array(rows.length * this.#vocabSize)
+    const hidden = new Float32Array(ids.length * this.#hiddenWidth)
+    await this.#session.fill(feeds, {
+      ...this.#memory.present,
+      logits: { dtype: 'F32', shape: [rows.length, this.#vocabSize], data: logits },
+      ...(this.#hiddenWidth > 0 && {
+        hidden: { dtype: 'F32', shape: [ids.length, this.#hiddenWidth], data: hidden },
+      }),
+    })
     this.#read = ids.length
-    return {
-      logits: { data: floats(logits), vocabSize: this.#vocabSize },
-      hidden: hidden === undefined ? new Float32Array(0) : floats(hidden),
-    }
+    return { logits: { data: logits, vocabSize: this.#vocabSize }, hidden }
   }
 
   /** Where the past ends is all that is moved: what lies behind is written over. */
@@ -94,8 +102,3 @@ export const integers = (numbers: readonly number[], shape: readonly number[]): 
   shape,
   data: BigInt64Array.from(numbers, BigInt),
 })
-
-export function floats({ dtype, data }: Feed): Float32Array {
-  if (dtype === 'F32') return data
-  throw new Failure('invalid', `a decoding model gives other than floats. found=${dtype}`)
-}

@@ -21,6 +21,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { Failure, hasCode } from '../failure.ts'
 import { encodeGraph } from '../graph/encode.ts'
 import type { Graph } from '../graph/graph.ts'
+import { withholdOutputs } from './withheld-output.ts'
 
 const temporaryEnding = '.tmp'
 /** A copy that has not changed for so long has nobody who makes it. */
@@ -56,7 +57,7 @@ export async function prepareModel(
     await sweep(dir, clock)
     for (const [name, path] of files) await placeWeights(path, join(dir, name), onCopy)
     const model = join(dir, 'model.onnx')
-    await placeModel(encodeGraph(graph), model)
+    await placeModel(withholdOutputs(encodeGraph(graph)), model)
     return model
   } catch (cause) {
     throw new Failure('invalid', `model cannot be laid out for onnxruntime. dir=${dir}`, {

@@ -8,6 +8,7 @@ import { type Feeds, feedOf, runFailure, tensorsOf } from './feed.ts'
 import { Gate } from './gate.ts'
 import { providerOf, providerUnavailable } from './provider.ts'
 import { commonOptions, loadRuntime, type Runtime } from './runtime.ts'
+import { isWithheld, withheldOutput } from './withheld-output.ts'
 
 /** Where a model runs, on how many threads, and who may end it. */
 export interface SessionOptions {
@@ -26,12 +27,19 @@ export interface Session {
   /**
    * Blocks its thread while the model runs.
    *
-   * @param into  where these outputs are written, by name
-   * @returns     every output by name, each in a buffer of its own, which may be transferred, or
-   *              where it was told
-   * @throws      Failure `invalid`: onnxruntime refuses what it is given, or has no memory for it
+   * @returns  every output by name, each in a buffer of its own, which may be transferred
+   * @throws   Failure `invalid`: onnxruntime refuses the feeds, or has no memory for them
    */
-  run(feeds: Feeds, into?: Feeds): Promise<Feeds>
+  run(feeds: Feeds): Promise<Feeds>
+  /**
+   * The same into the caller's memory, with no copy made of it. For models laid out by
+   * `prepareModel`. When it throws, what `places` hold is undefined.
+   *
+   * @param places  where each output is written: of its type and shape. Also memory that is fed,
+   *                for an operator that goes on from what it finds there
+   * @throws        Failure `invalid`: onnxruntime refuses feeds or places
+   */
+  fill(feeds: Feeds, places: Feeds): Promise<void>
   release(): Promise<void>
 }
 
@@ -46,10 +54,12 @@ export async function openSession(modelPath: string, options: SessionOptions): P
   const gate = options.gate ?? new Gate(Gate.memory())
   const runtime = await loadRuntime(gate)
   const session = await gate.through(() => create(runtime, modelPath, options))
+  const outputs = session.outputNames.filter((name) => name !== withheldOutput)
   return {
     inputs: session.inputNames,
-    outputs: session.outputNames,
-    run: (feeds, into = {}) => gate.through(() => run(runtime, session, { feeds, into })),
+    outputs,
+    run: (feeds) => gate.through(() => run(runtime, { session, outputs }, feeds)),
+    fill: (feeds, places) => gate.through(() => fill(runtime, session, { feeds, places })),
     release: () => gate.through(() => session.release()),
   }
 }
@@ -73,18 +83,29 @@ async function create(
 
 async function run(
   runtime: Runtime,
-  session: InferenceSession,
-  { feeds, into }: { readonly feeds: Feeds; readonly into: Feeds },
+  of: { readonly session: InferenceSession; readonly outputs: readonly string[] },
+  feeds: Feeds,
 ): Promise<Feeds> {
-  const given = tensorsOf(runtime, feeds)
-  const wanted = Object.fromEntries(session.outputNames.map((name) => [name, null]))
   let results: InferenceSession.ReturnType
   try {
-    results = await session.run(given, { ...wanted, ...tensorsOf(runtime, into) })
+    results = await of.session.run(tensorsOf(runtime, feeds), of.outputs)
   } catch (cause) {
-    throw runFailure([feeds, into], cause)
+    throw runFailure([feeds], cause)
   }
   return Object.fromEntries(
-    Object.entries(results).map(([name, result]) => [name, into[name] ?? feedOf(name, result)]),
+    Object.entries(results).map(([name, result]) => [name, feedOf(name, result)]),
   )
+}
+
+async function fill(
+  runtime: Runtime,
+  session: InferenceSession,
+  { feeds, places }: { readonly feeds: Feeds; readonly places: Feeds },
+): Promise<void> {
+  const fetches = { ...tensorsOf(runtime, places), [withheldOutput]: null }
+  try {
+    await session.run(tensorsOf(runtime, feeds), fetches)
+  } catch (cause) {
+    if (!isWithheld(cause)) throw runFailure([feeds, places], cause)
+  }
 }

@@ -55,7 +55,7 @@ for (const [to, narrow, exponent] of [
   })
 }
 
-test('session: a result is written where it was told, or refused', async (t) => {
+test('session: results fill the memory they are given, or are refused', async (t) => {
   const graph = new Graph()
   const x = graph.input('x', { dtype: 'F32', shape: ['count'] })
   const twice = graph.node('twice', 'Add', [x, x], {})
@@ -64,15 +64,15 @@ test('session: a result is written where it was told, or refused', async (t) => 
   const model = await prepareModel(graph, await scratch(t), () => {})
   const session = await openSession(model, { device: 'cpu', threads: 1 })
   t.after(() => session.release())
-  const place = { dtype: 'F32', shape: [3], data: Float32Array.of(1, 2, 3) } as const
-  const apart = { ...place, data: new Float32Array(3) }
-  const first = await session.run({ x: place }, { y: apart })
-  assert.equal(first.y, apart)
-  assert.deepEqual([...apart.data], [2, 4, 6])
-  assert.deepEqual([...first.z.data], [3, 6, 9])
-  const wrong = { ...place, shape: [4] }
-  await assert.rejects(session.run({ x: place }, { y: wrong }), (error) => {
-    return isFailure(error, 'invalid') && error.message.includes('y[4]')
+  const three = (data: Float32Array) => ({ dtype: 'F32', shape: [3], data }) as const
+  const given = three(Float32Array.of(1, 2, 3))
+  const [y, z] = [new Float32Array(3), new Float32Array(3)]
+  await session.fill({ x: given }, { y: three(y), z: three(z) })
+  assert.deepEqual([...y, ...z], [2, 4, 6, 3, 6, 9])
+  assert.deepEqual(Object.keys(await session.run({ x: given })), ['y', 'z'])
+  const short = { dtype: 'F32', shape: [2], data: new Float32Array(2) } as const
+  await assert.rejects(session.fill({ x: given }, { y: short, z: three(z) }), (error) => {
+    return isFailure(error, 'invalid') && error.message.includes('y[2]')
   })
 })
 
