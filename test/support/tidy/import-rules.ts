@@ -36,7 +36,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   models: ['autodiff', 'graph', 'safetensors', 'tensor'],
   training: ['autodiff', 'graph', 'models', 'optim', 'session', 'tensor'],
   session: ['graph', 'tensor'],
-  decode: ['graph', 'models', 'safetensors', 'session', 'tensor'],
+  decode: ['dataset', 'graph', 'models', 'safetensors', 'session', 'tensor'],
   sample: ['dataset', 'models', 'safetensors', 'spool', 'tensor'],
   demo: ['dataset', 'models'],
 }
