@@ -7,22 +7,14 @@ import { contentHash } from '../dataset/fingerprint.ts'
 import { isFailure } from '../failure.ts'
 import { entryKey, type ManifestEntry } from '../manifest/entry.ts'
 import type { RunIdentity } from '../run/identity.ts'
-import {
-  headerEnd,
-  parseHeader,
-  prefixBytes,
-  type SafetensorsHeader,
-  type TensorInfo,
-} from '../safetensors/header.ts'
+import { headerEnd, parseHeader, prefixBytes, type TensorInfo } from '../safetensors/header.ts'
+import { shapeProblem, statesName } from '../sample/shape.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { statesDType } from '../tensor/dtype.ts'
 import { countNonFinite } from '../tensor/finite.ts'
 
 /** A sample is read so much at a time: what one costs in memory, however long it is. */
 export const pieceBytes = 8 << 20
-
-const states = 'hidden_states'
-const ids = 'token_ids'
 
 /**
  * What is wrong with the sample's bytes; null where nothing is.
@@ -53,13 +45,13 @@ async function checked(
   const end = headerEnd(await source.read(0, prefixBytes), file)
   const head = await source.read(0, end)
   const header = parseHeader(head, file)
-  const wrong = shapeProblem(header, entry, identity)
+  const wrong = shapeProblem(header.tensors, shapeOf(entry, identity))
   if (wrong !== null) return wrong
   const found = { crc: crc32(head), bad: 0, ids: new BigInt64Array(entry.tokens) }
   for (const [name, tensor] of header.tensors) {
     await eachPiece(source, tensor, (piece, at) => {
       found.crc = crc32(piece, found.crc)
-      if (name === states) found.bad += countNonFinite(piece, statesDType[identity.dtype])
+      if (name === statesName) found.bad += countNonFinite(piece, statesDType[identity.dtype])
       else new Uint8Array(found.ids.buffer).set(piece, at)
     })
   }
@@ -72,25 +64,10 @@ async function checked(
   return found.bad === 0 ? null : `${found.bad} values are NaN or infinite`
 }
 
-/** Names, types and shapes: as this run writes them, for so many tokens. */
-function shapeProblem(
-  { tensors }: SafetensorsHeader,
+const shapeOf = (
   { tokens }: ManifestEntry,
   { captureFinal, dtype, hiddenSize, layers }: RunIdentity,
-): string | null {
-  const captures = layers.length + (captureFinal ? 1 : 0)
-  const want = new Map([
-    [states, `${statesDType[dtype]} [${[tokens, captures, hiddenSize]}]`],
-    [ids, `I64 [${tokens}]`],
-  ])
-  for (const [name, is] of want) {
-    const tensor = tensors.get(name)
-    const found = tensor ? `${tensor.dtype} [${tensor.shape}]` : 'none'
-    if (found !== is) return `tensor ${name}: want=${is}, found=${found}`
-  }
-  const others = [...tensors.keys()].filter((name) => !want.has(name))
-  return others.length === 0 ? null : `other tensors: found=${others.join(', ')}`
-}
+) => ({ tokens, captures: layers.length + (captureFinal ? 1 : 0), hidden: hiddenSize, dtype })
 
 /** The tensor's bytes in order, whole elements each time; `at`: counted from its start. */
 async function eachPiece(

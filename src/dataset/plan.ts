@@ -1,5 +1,5 @@
 /** Groups rows into batches under a budget. Pure; knows lengths, never tokens. */
-import { seededRandom } from '../clock.ts'
+import { shuffle } from '../shuffle.ts'
 
 /** What a plan follows from, beside the rows' lengths. */
 export interface PlanOptions {
@@ -148,14 +148,4 @@ function cutBatches(lengths: Int32Array, rows: Uint32Array, options: PlanOptions
     }
   }
   return cuts
-}
-
-function shuffle(values: Uint32Array, seed: number): void {
-  const random = seededRandom(seed)
-  for (let i = values.length - 1; i > 0; i--) {
-    const other = Math.floor(random() * (i + 1))
-    const value = values[i]
-    values[i] = values[other]
-    values[other] = value
-  }
 }

@@ -28,7 +28,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   spool: [],
   manifest: ['store'],
   'dev-s3': ['store'],
-  audit: ['dataset', 'manifest', 'run', 'safetensors', 'store', 'tensor'],
+  audit: ['dataset', 'manifest', 'run', 'safetensors', 'sample', 'store', 'tensor'],
   run: ['config', 'dataset', 'models', 'store'],
   graph: ['tensor'],
   autodiff: ['graph', 'tensor'],
@@ -39,6 +39,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   decode: ['dataset', 'graph', 'models', 'safetensors', 'session', 'tensor'],
   sample: ['dataset', 'models', 'safetensors', 'spool', 'tensor'],
   demo: ['dataset', 'models'],
+  feed: ['dataset', 'manifest', 'models', 'safetensors', 'sample', 'spool', 'store', 'tensor'],
 }
 
 /** The same of `supervisors/`: a run is shown, and used, by what lies above it. */

@@ -1,0 +1,216 @@
+/**
+ * The data of a training: batches by their plan numbers, of the samples that the manifest names.
+ * Which samples a batch has follows from the order log alone; this reads them ahead, within a
+ * bound, and lets the log grow while extraction still runs.
+ */
+import { type Clock, sleep } from '../clock.ts'
+import { Failure } from '../failure.ts'
+import type { Log } from '../log.ts'
+import type { Manifest } from '../manifest/log.ts'
+import { Admission } from './admission.ts'
+import { Arrivals } from './arrivals.ts'
+import { Course, type PlannedBatch } from './course.ts'
+import { type FeedSize, feedSize, nothingToTrainOn } from './feed-size.ts'
+import { HeldOut } from './held-out.ts'
+import { type LoadParts, loadBatch } from './load-batch.ts'
+import type { OrderFile } from './order-file.ts'
+import { OrderLog } from './order-log.ts'
+import { Prefetch } from './prefetch.ts'
+import { startLog, type WantedOrder } from './start-log.ts'
+import type { TrainableRows } from './trainable-rows.ts'
+import { batchBytes, type TrainingBatch } from './training-batch.ts'
+
+/** How long a question for a batch waits for its answer. */
+const askMs = 5000
+/** Between two looks at the manifest of a run that is followed. */
+const followMs = 2000
+/** With fewer batches than these before its end, the log is to grow. */
+const batchesAhead = 8
+/** So many batches in a row of which nothing could be used, and it is not the samples' fault. */
+const barrenMax = 3
+
+export interface FeedParts extends Omit<LoadParts, 'rows' | 'table'> {
+  readonly rows: TrainableRows
+  readonly manifest: Pick<Manifest, 'table' | 'replay'>
+  readonly wanted: WantedOrder
+  readonly epochs: number
+  /** Whether samples are still being stored, and belong to the first epoch as they come. */
+  readonly follows: boolean
+  readonly file: OrderFile
+  /** Of batches that are under way or wait to be asked for. */
+  readonly bytesMax: number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface FeedStatus {
+  readonly training: string | null
+  /** Admitted so far. */
+  readonly samples: number
+  /** Whether more may come. */
+  readonly isFollowing: boolean
+  /** Batches that are under way, or wait to be asked for. */
+  readonly ahead: { readonly batches: number; readonly bytes: number }
+}
+
+/** `later`: none yet, though there will be one. */
+export type Fed = TrainingBatch | 'later' | 'finished' | 'unbegun'
+
+interface Begun {
+  readonly course: Course
+  readonly admission: Admission
+  readonly ahead: Prefetch<TrainingBatch>
+  readonly heldOut: HeldOut
+}
+
+export class Feed {
+  readonly #parts: FeedParts
+  #mode: 'following' | 'ended'
+  #begun: Begun | undefined
+  #looking: Promise<void> | undefined
+  #lookedAt = Number.NEGATIVE_INFINITY
+  #barren = 0
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts
+    this.#mode = parts.follows ? 'following' : 'ended'
+  }
+
+  /** The training that is served; null before `begin`. */
+  get training(): string | null {
+    return this.#begun?.course.log.training ?? null
+  }
+
+  /**
+   * Goes on where a training was, or begins one. Idempotent.
+   *
+   * @param record  what `record` gave, from the checkpoint that is resumed; null: a new training
+   * @throws        Failure `invalid`: nothing to train on, or begun with another configuration;
+   *                `corrupt`: the record is damaged
+   */
+  begin(training: string, record: Uint8Array | null): FeedSize {
+    const { file, log, rows, wanted } = this.#parts
+    const given = record ? OrderLog.decode(record) : undefined
+    const here = this.#begun?.course.log ?? file.read(log)
+    const order = startLog({ training, given, here }, wanted, () => rows.hashes)
+    const begun = order === this.#begun?.course.log ? this.#begun : this.#open(order)
+    if (this.#mode === 'ended') this.#admitAll(begun)
+    if (begun !== this.#begun) this.#begun?.ahead.clear()
+    this.#begun = begun
+    return feedSize(begun.course, rows)
+  }
+
+  /** @throws  Failure: as the store or the manifest says; `corrupt`: batch after batch is empty */
+  async next(plan: number): Promise<Fed> {
+    if (!this.#begun) return 'unbegun'
+    const { course, ahead } = this.#begun
+    const { clock } = this.#parts
+    const until = clock.now() + askMs
+    // So early that the next ones are read while this one is computed.
+    if (course.at(plan + batchesAhead) === 'later') await this.#follow()
+    while (course.at(plan) === 'later' && clock.now() < until) {
+      await sleep(askMs / 4, clock)
+      await this.#follow()
+    }
+    const at = course.at(plan)
+    if (typeof at === 'string') return at
+    const enough = new AbortController()
+    const leftMs = Math.max(0, until - clock.now())
+    const late = sleep(leftMs, clock, enough.signal).catch(() => undefined)
+    const batch = await ahead.take(plan, late).finally(() => enough.abort())
+    return batch ?? 'later'
+  }
+
+  /** A batch of what is held out, by its number; undefined past the last. */
+  async heldOut(batch: number): Promise<TrainingBatch | undefined> {
+    return await this.#required.heldOut.take(batch)
+  }
+
+  /** All that a resume needs: to be kept with the checkpoint. */
+  record(): Buffer {
+    return this.#required.course.log.encode()
+  }
+
+  /** The run that was followed has ended: what is stored when the manifest is read next is all. */
+  extractionEnded(): void {
+    this.#mode = 'ended'
+    this.#lookedAt = Number.NEGATIVE_INFINITY
+  }
+
+  status(): FeedStatus {
+    const { ahead, course } = this.#begun ?? {}
+    return {
+      training: this.training,
+      samples: course?.log.samples.count ?? 0,
+      isFollowing: course?.log.closed === false,
+      ahead: { batches: ahead?.batches ?? 0, bytes: ahead?.bytes ?? 0 },
+    }
+  }
+
+  get #required(): Begun {
+    if (this.#begun) return this.#begun
+    throw new Failure('invalid', 'no training has begun', { remedy: 'Ask to begin one first.' })
+  }
+
+  #open(order: OrderLog): Begun {
+    const { epochs, format, bytesMax, file, log, manifest, rows } = this.#parts
+    file.write(order)
+    const course = new Course(order, epochs)
+    const plannedAt = (plan: number): PlannedBatch | undefined => {
+      const at = course.at(plan)
+      return typeof at === 'string' ? undefined : at
+    }
+    const parts = { ...this.#parts, table: manifest.table }
+    const ahead = new Prefetch<TrainingBatch>({
+      load: async (plan, signal) => {
+        const planned = plannedAt(plan)
+        if (!planned) throw new Error(`no such batch. plan=${plan}`)
+        return this.#fruitful(await loadBatch(planned, order.samples, { ...parts, signal }))
+      },
+      bytesOf: (plan) => {
+        const planned = plannedAt(plan)
+        return planned && batchBytes(planned.shape, format)
+      },
+      bytesMax,
+    })
+    const arrivals = new Arrivals(manifest.table, rows, order)
+    const admission = new Admission({ order, arrivals, file, log })
+    return { course, admission, ahead, heldOut: new HeldOut({ ...parts, order }) }
+  }
+
+  /** A store that has lost all would otherwise be trained on to the end, in silence. */
+  #fruitful(batch: TrainingBatch): TrainingBatch {
+    this.#barren = batch.rows.length === 0 ? this.#barren + 1 : 0
+    if (this.#barren < barrenMax) return batch
+    const last = this.#parts.leftOut.latest.at(-1)
+    const facts = `batches=${this.#barren}, last hash=${last?.hash}, reason=${last?.reason}`
+    throw new Failure('corrupt', `no sample could be used, batch after batch. ${facts}`, {
+      remedy: 'See `draftsmith verify`: the store may have lost its samples.',
+    })
+  }
+
+  /** One look at a time, and not too often: whoever asks meanwhile waits for the one under way. */
+  async #follow(): Promise<void> {
+    const { clock } = this.#parts
+    if (this.#begun?.course.log.closed || clock.now() - this.#lookedAt < followMs) return
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+      this.#lookedAt = clock.now()
+    })
+    await this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const mode = this.#mode
+    await this.#parts.manifest.replay()
+    if (!this.#begun) return
+    const { admission } = this.#begun
+    if (mode === 'ended' || admission.complete) this.#admitAll(this.#begun)
+    else admission.some()
+  }
+
+  #admitAll({ admission }: Begun): void {
+    const { manifest, rows } = this.#parts
+    if (!admission.all()) throw nothingToTrainOn(rows, manifest.table)
+  }
+}

@@ -1,0 +1,55 @@
+/** What is held out of training, as batches: always in the same order, for figures that compare. */
+import type { PlannedBatch } from './course.ts'
+import { type LoadParts, loadBatch } from './load-batch.ts'
+import { NumberedHashes } from './numbered-hashes.ts'
+import type { OrderLog } from './order-log.ts'
+import { packSamples } from './pack.ts'
+import { isHeldOut } from './split.ts'
+import type { TrainableRows } from './trainable-rows.ts'
+import type { TrainingBatch } from './training-batch.ts'
+
+interface HeldOutParts extends LoadParts {
+  readonly rows: TrainableRows
+  readonly order: OrderLog
+}
+
+/** Of no epoch. */
+const epoch = -1
+
+export class HeldOut {
+  readonly #parts: HeldOutParts
+  readonly #never = new AbortController().signal
+  #samples = new NumberedHashes()
+  #batches: PlannedBatch[] = []
+
+  constructor(parts: HeldOutParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * The batch of this number, its `plan`; undefined past the last. The first one settles which
+   * samples there are: those that are stored then.
+   */
+  async take(batch: number): Promise<TrainingBatch | undefined> {
+    if (batch === 0) this.#settle()
+    const planned = this.#batches[batch]
+    if (!planned) return undefined
+    return await loadBatch(planned, this.#samples, { ...this.#parts, signal: this.#never })
+  }
+
+  #settle(): void {
+    const { order, rows, table } = this.#parts
+    this.#samples = new NumberedHashes()
+    rows.tokens.forEach((tokens, i) => {
+      const bytes = rows.hashes.subarray(i * 16, i * 16 + 16)
+      const hash = Buffer.from(bytes).toString('hex')
+      if (!isHeldOut(order.split, hash) || table.get(hash)?.status !== 'stored') return
+      this.#samples.add(bytes, Uint32Array.of(tokens))
+    })
+    const numbers = Uint32Array.from({ length: this.#samples.count }, (_, i) => i)
+    const packed = packSamples(numbers, this.#samples.tokens(), { ...order.rule, seed: 0 })
+    this.#batches = packed.map((one, plan) => {
+      return { ...one, plan, epoch, isLastOfEpoch: plan === packed.length - 1 }
+    })
+  }
+}
