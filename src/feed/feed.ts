@@ -127,14 +127,33 @@ export class Feed {
   }
 
   /** All that a resume needs: to be kept with the checkpoint. */
-  record(): Buffer {
-    return this.#required.course.log.encode()
+  record(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#required.course.log.encode())
   }
 
   /** The run that was followed has ended: what is stored when the manifest is read next is all. */
   extractionEnded(): void {
     this.#mode = 'ended'
     this.#lookedAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** @throws  Failure `invalid`: another training is served, or none */
+  require(training: string): void {
+    if (this.training === training) return
+    const facts = `want=${training}, found=${this.training ?? 'none'}`
+    throw new Failure('invalid', `the training has not begun here. ${facts}`, {
+      remedy: 'Ask to begin it first.',
+    })
+  }
+
+  /** Ends all that is being read: nobody asks any more. */
+  stop(): void {
+    this.#begun?.ahead.clear()
+  }
+
+  get work(): string {
+    const { ahead, samples } = this.status()
+    return `${samples} samples, ${ahead.batches} batches read ahead`
   }
 
   status(): FeedStatus {
@@ -149,7 +168,7 @@ export class Feed {
 
   get #required(): Begun {
     if (this.#begun) return this.#begun
-    throw new Failure('invalid', 'no training has begun', { remedy: 'Ask to begin one first.' })
+    throw new Error('no training has begun')
   }
 
   #open(order: OrderLog): Begun {

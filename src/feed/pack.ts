@@ -69,9 +69,13 @@ function packWindow(
 function longestFirst(samples: Uint32Array, tokens: Uint32Array, seed: number): Uint32Array {
   const shuffled = samples.slice()
   shuffle(shuffled, seed)
-  const count = shuffled.length
   // Length and place as one number: sorting numbers needs no comparison function, which is slow.
-  const keys = Float64Array.from(shuffled, (sample, i) => -tokens[sample] * count + i)
+  const count = shuffled.length
+  const longest = shuffled.reduce((most, sample) => Math.max(most, tokens[sample]), 0)
+  const keys = new Float64Array(count)
+  for (let i = 0; i < count; i++) keys[i] = (longest - tokens[shuffled[i]]) * count + i
   keys.sort()
-  return Uint32Array.from(keys, (key) => shuffled[((key % count) + count) % count])
+  const sorted = new Uint32Array(count)
+  for (let i = 0; i < count; i++) sorted[i] = shuffled[keys[i] % count]
+  return sorted
 }

@@ -76,14 +76,17 @@ export function makeSplit(hashes: Uint8Array, { seed, share }: SplitWanted): Spl
 }
 
 /** @param hash  32 hexadecimal digits */
-export const isHeldOut = (split: Split | null, hash: string): boolean =>
-  split !== null && rankOf(hash, split.seed) < split.border
-
-/** The hash, behind a word that only the seed can foretell: its first 32 bits, mixed. */
-function rankOf(hash: string, seed: number): string {
-  const word = rankWord(Number.parseInt(hash.slice(0, 8), 16), seed)
-  return word.toString(16).padStart(8, '0') + hash
+export function isHeldOut(split: Split | null, hash: string): boolean {
+  if (split === null) return false
+  const [word, border] = [rankWord(firstWord(hash), split.seed), firstWord(split.border)]
+  return word === border ? hash < split.border.slice(8) : word < border
 }
+
+const firstWord = (hex: string): number => Number.parseInt(hex.slice(0, 8), 16)
+
+/** A rank is the hash behind a word that only the seed can foretell: its first 32 bits, mixed. */
+const rankOf = (hash: string, seed: number): string =>
+  rankWord(firstWord(hash), seed).toString(16).padStart(8, '0') + hash
 
 const rankWord = (first: number, seed: number): number => mixed((first ^ seedFor(seed, 0)) >>> 0)
 

@@ -1,0 +1,46 @@
+import { transfer } from '../../protocol/channel.ts'
+import type { Handlers } from '../../protocol/contract.ts'
+import type { LoaderStatus, loaderContract, NextTraining } from '../../protocol/loader.ts'
+import { buffersOf } from '../../src/feed/training-batch.ts'
+import type { OpenedFeed } from './open.ts'
+
+/** What a loader answers; the same to all who ask. */
+export function answers(opened: OpenedFeed): Handlers<typeof loaderContract> {
+  const { feed, away } = opened
+  let given: number | null = null
+  const next = async (training: string, plan: number): Promise<NextTraining> => {
+    const fed = feed.training === training ? await feed.next(plan) : 'unbegun'
+    if (fed === 'later') return { kind: 'later', why: away.why }
+    if (typeof fed === 'string') return { kind: fed }
+    given = plan
+    return transfer({ kind: 'batch', batch: fed }, buffersOf(fed))
+  }
+  return {
+    begin: ({ training, record }) => feed.begin(training, record),
+    next: ({ training, plan }) => next(training, plan),
+    heldOut: async ({ training, batch }) => {
+      feed.require(training)
+      const found = await feed.heldOut(batch)
+      return found ? transfer(found, buffersOf(found)) : null
+    },
+    record: ({ training }) => {
+      feed.require(training)
+      const record = feed.record()
+      return transfer(record, [record.buffer])
+    },
+    extractionEnded: () => feed.extractionEnded(),
+    status: () => statusOf(opened, given),
+  }
+}
+
+const statusOf = (
+  { feed, away, reader, cache, leftOut }: OpenedFeed,
+  plan: number | null,
+): LoaderStatus => ({
+  ...feed.status(),
+  plan,
+  away: away.why,
+  read: { ...reader.counts },
+  leftOut: { samples: leftOut.count, latest: leftOut.latest },
+  cacheBytes: cache?.bytes ?? 0,
+})

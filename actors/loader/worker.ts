@@ -1,0 +1,30 @@
+import { ledgerContract } from '../../protocol/ledger.ts'
+import { actor } from '../../protocol/lifecycle.ts'
+import { loaderContract } from '../../protocol/loader.ts'
+import { permitsOf } from '../../protocol/permit.ts'
+import { patientStore } from '../../src/store/patient.ts'
+import type { LoaderInput } from './index.ts'
+import { openFeed } from './open.ts'
+import { answers } from './serve.ts'
+
+const self = actor<LoaderInput>()
+const { input, log } = self
+const ledger = self.peer('ledger', ledgerContract)
+const store = await patientStore(input.store, {
+  acquire: permitsOf(ledger, 'sample'),
+  attempts: input.attempts,
+  log,
+})
+const opened = await openFeed(input, {
+  store,
+  log,
+  onRows: (rows) => self.pulse.beat(`${rows} rows of the dataset read`),
+})
+const { feed } = opened
+const handlers = answers(opened)
+
+self.serve(loaderContract, () => handlers)
+self.live({
+  drain: async () => feed.stop(),
+  status: () => ({ work: feed.work }),
+})
