@@ -60,7 +60,7 @@ export const loaderContract = {
   heldOut: request<TrainingAsk & { readonly batch: number }, TrainingBatch | null>({
     withinMs: longMs,
   }),
-  /** The order of the data, as far as it is settled: to be kept with the checkpoint. Transferred. */
+  /** The order of the data as far as it is settled, to be kept with the checkpoint; transferred. */
   record: request<TrainingAsk, Uint8Array<ArrayBuffer>>({ withinMs: 120_000 }),
   /** The run that is followed stores no more. Idempotent; a loader that restarts is told again. */
   extractionEnded: request<void, void>(),

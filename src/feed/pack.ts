@@ -1,4 +1,4 @@
-/** Samples to batches of few shapes. Pure: the same samples, rule and seed give the same batches. */
+/** Samples to batches of few shapes. Pure: the same samples, rule and seed give the same ones. */
 import { seedFor, shuffle } from '../shuffle.ts'
 import { fullRows, rungOf, type Shape, shapeFor } from './shapes.ts'
 
@@ -18,7 +18,7 @@ export interface PackedBatch {
 }
 
 /**
- * All of the samples in an order of the seed's, cut into windows, each of which is packed by itself.
+ * All of the samples in an order of the seed's, cut into windows that are packed by themselves.
  *
  * @param samples  their numbers
  * @param tokens   of each sample, by its number

@@ -13,7 +13,7 @@ const quantum = 64
 /** At most a fifth of a padded row is padding, as far as multiples of 64 allow. */
 const step = 1.25
 
-/** The lowest rung that holds so many tokens: 64, 128, 192, 256, 320, 448, 576, 768, 960, 1216, … */
+/** The lowest rung that holds so many tokens: of 64, 128, 192, 256, 320, 448, 576, 768, 960, … */
 export function rungOf(tokens: number): number {
   let rung = quantum
   while (rung < tokens) rung = Math.ceil(Math.max(rung + quantum, rung * step) / quantum) * quantum

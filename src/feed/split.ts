@@ -38,7 +38,7 @@ export interface SplitWanted {
 export function heldOutCount(samples: number, share: number): number {
   if (!(share > 0 && share < 1)) {
     throw new Failure('invalid', `no share can be held out. want=between 0 and 1, found=${share}`, {
-      remedy: 'Set train.heldOut, such as 0.02; 0 holds out nothing.',
+      remedy: 'Set train.heldOut, such as 0.02; null holds out nothing.',
     })
   }
   const { digits, scale } = decimal(share)
@@ -67,7 +67,7 @@ export function makeSplit(hashes: Uint8Array, { seed, share }: SplitWanted): Spl
   if (heldOut >= samples) {
     const facts = `samples=${samples}, held out=${heldOut}, heldOut=${share}`
     throw new Failure('invalid', `no sample is left to train on. ${facts}`, {
-      remedy: 'Train on more samples, or lower train.heldOut; 0 holds out nothing.',
+      remedy: 'Train on more samples, or lower train.heldOut; null holds out nothing.',
     })
   }
   const order = hashOrder(hashes, (first) => rankWord(first, seed))

@@ -66,5 +66,5 @@ const facts = (
   tokensPerBatch,
   anchorRule,
   blockSize,
-  heldOut: split?.share ?? 0,
+  heldOut: split?.share ?? null,
 })

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TrainingBatch } from '../../../src/feed/training-batch.ts'
+import { rowOf } from '../../support/feed.ts'
+import { type LoaderTree, loaderTree } from '../../support/loader-tree.ts'
+import { startOf } from '../../support/trees.ts'
+
+const rows = (count: number, tokens: number): number[][] =>
+  Array.from({ length: count }, (_, n) => rowOf(n, tokens + (n % 60)))
+
+async function all({ fed }: LoaderTree, first = 0): Promise<TrainingBatch[]> {
+  const batches: TrainingBatch[] = []
+  for (let plan = first; ; plan++) {
+    const batch = await fed(plan)
+    if (batch === 'finished') return batches
+    batches.push(batch)
+  }
+}
+
+const hashesIn = (batches: readonly TrainingBatch[]): string[] =>
+  batches.flatMap((batch) => batch.rows.map(({ hash }) => hash))
+
+test('loader: the first batch of 2000 samples takes few gets (B31)', async (t) => {
+  const train = { tokensPerBatch: 16_384, queueBytes: '1GB', heldOut: 0.02 }
+  const tree = await loaderTree(t, rows(2000, 800), { place: 's3', train })
+  const size = await tree.ask.begin({ training: 't', record: null })
+  assert.equal(size.samples, 1960)
+  const gets = async () => (await tree.s3?.stats())?.requests.GetObject ?? 0
+  const before = await gets()
+  const first = await tree.fed(0)
+  const taken = (await gets()) - before
+  assert.ok(typeof first === 'object')
+  assert.equal(first.rows.length, 17)
+  assert.ok(taken >= 17 && taken <= 50, `${taken} gets`)
+})
+
+for (const place of ['s3', 'file'] as const) {
+  test(`loader: killed in mid-epoch, on ${place}, it goes on where it was`, async (t) => {
+    const tree = await loaderTree(t, rows(150, 100), { place })
+    const batches = [await tree.fed(0), await tree.fed(1)]
+    await tree.tree.kill('loader')
+    await tree.until(startOf('loader', 2))
+    const rest = await all(tree, 2)
+    const whole = await all(tree)
+    assert.deepEqual(whole.slice(0, 2), batches)
+    assert.deepEqual(whole.slice(2), rest)
+    const seen = hashesIn(whole.filter(({ epoch }) => epoch === 0))
+    assert.deepEqual([seen.length, new Set(seen).size], [150, 150])
+    const { leftOut, plan, training } = await tree.status()
+    assert.deepEqual([leftOut.samples, plan, training], [0, whole.length - 1, 't'])
+  })
+}
+
+test('loader: it reads sixteen samples at once, each with a permit of the ledger', async (t) => {
+  const tree = await loaderTree(t, rows(100, 100), { place: 's3' })
+  const match = { operation: 'GetObject', key: 'hidden-states/' }
+  // Answered once so many of them are open together: none of them before.
+  await tree.s3?.setFaults([{ kind: 'hold', times: 16, match }])
+  await tree.s3?.statsAnew()
+  assert.ok(typeof (await tree.fed(0)) === 'object')
+  const peak = (await tree.s3?.stats())?.peak ?? 0
+  assert.ok(peak >= 16 && peak <= 19, `peak=${peak}`)
+  await tree.tree.kill('ledger')
+  await tree.until(startOf('ledger', 2))
+  assert.ok(typeof (await tree.fed(9)) === 'object')
+})
+
+test('loader: what it gives away is the asker’s, and the record is whole', async (t) => {
+  const tree = await loaderTree(t, rows(80, 100), { place: 'file', train: { heldOut: 0.25 } })
+  const size = await tree.ask.begin({ training: 't', record: null })
+  const trained = hashesIn(await all(tree))
+  const held = await tree.ask.heldOut({ training: 't', batch: 0 })
+  assert.ok(held && held.rows.length > 0 && held.hidden.length > 0)
+  assert.ok(held.rows.every(({ hash }) => !trained.includes(hash)))
+  const record = await tree.ask.record({ training: 't' })
+  assert.deepEqual(await tree.ask.begin({ training: 't', record }), size)
+  await assert.rejects(tree.ask.record({ training: 'another' }), /has not begun here/)
+})

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { isUnfit } from '../../../src/feed/open-sample.ts'
+import { SampleCache } from '../../../src/feed/sample-cache.ts'
+import { SampleReader } from '../../../src/feed/sample-reader.ts'
+import { StoreAway } from '../../../src/feed/store-away.ts'
+import { entryKey } from '../../../src/manifest/entry.ts'
+import { spoolName } from '../../../src/spool/name.ts'
+import { FileStore } from '../../../src/store/file.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
+import type { ObjectStore } from '../../../src/store/store.ts'
+import { rowOf, type StoredSample, sampleOf } from '../../support/feed.ts'
+import { silent } from '../../support/ledger-rig.ts'
+import { scratch } from '../../support/target-run.ts'
+import { HastyClock } from '../store/hasty-clock.ts'
+
+const never = new AbortController().signal
+const samples = Array.from({ length: 6 }, (_, n) => sampleOf(rowOf(n, 20)))
+
+async function readerOver(t: TestContext, store: ObjectStore, maxBytes: number) {
+  const work = await scratch(t)
+  const limits = { maxBytes, keepFree: 0 }
+  const start = async () => {
+    const cache = await SampleCache.open(join(work, 'cache'), limits, silent)
+    const reader = new SampleReader({
+      format: { captures: 2, captureFinal: false, hidden: 4, dtype: 'bf16' },
+      store,
+      away: new StoreAway(new HastyClock(), { deadlineMs: 1000, onChange: () => undefined }),
+      spool: { path: (sample) => join(work, 'spool', spoolName(sample)) },
+      cache,
+    })
+    return { cache, reader }
+  }
+  return { work, start }
+}
+
+const fileName = ({ entry }: StoredSample): string => spoolName({ ...entry, bytes: entry.length })
+
+async function put(store: ObjectStore): Promise<void> {
+  for (const { entry, bytes } of samples) await store.put(entryKey(entry), bytes)
+}
+
+async function readAll(reader: SampleReader): Promise<void> {
+  for (const { entry } of samples) assert.ok(!isUnfit(await reader.read(entry, never)))
+}
+
+test('sample reader: what was fetched once is kept, up to a bound, over a restart too', async (t) => {
+  const store = new FileStore(await scratch(t))
+  await put(store)
+  const [{ entry }] = samples
+  const { work, start } = await readerOver(t, store, entry.length * 4 + 1)
+  const first = await start()
+  await readAll(first.reader)
+  assert.deepEqual(first.reader.counts, { spool: 0, cache: 0, store: 6 })
+  await readAll(first.reader)
+  assert.deepEqual(first.reader.counts, { spool: 0, cache: 4, store: 8 })
+  assert.equal(readdirSync(join(work, 'cache')).length, 4)
+  const again = await start()
+  assert.equal(again.cache.bytes, entry.length * 4)
+  await readAll(again.reader)
+  assert.deepEqual(again.reader.counts, { spool: 0, cache: 4, store: 2 })
+})
+
+test('sample reader: a file that is still in the spool is read there, a torn one is not', async (t) => {
+  const store = new MemoryStore()
+  await put(store)
+  const { work, start } = await readerOver(t, store, 0)
+  mkdirSync(join(work, 'spool'))
+  const [whole, torn] = samples
+  writeFileSync(join(work, 'spool', fileName(whole)), whole.bytes)
+  writeFileSync(join(work, 'spool', fileName(torn)), torn.bytes.subarray(9))
+  const { reader } = await start()
+  await readAll(reader)
+  assert.deepEqual(reader.counts, { spool: 1, cache: 0, store: 5 })
+})
+
+test('sample reader: a damaged file of the cache goes, and is fetched anew', async (t) => {
+  const store = new MemoryStore()
+  await put(store)
+  const { work, start } = await readerOver(t, store, 1e6)
+  const { cache, reader } = await start()
+  await readAll(reader)
+  const bytes = cache.bytes
+  writeFileSync(join(work, 'cache', fileName(samples[2])), 'torn')
+  await readAll(reader)
+  assert.deepEqual(reader.counts, { spool: 0, cache: 5, store: 7 })
+  await readAll(reader)
+  assert.deepEqual(reader.counts, { spool: 0, cache: 11, store: 7 })
+  assert.equal(cache.bytes, bytes)
+})
+
+test('sample reader: a part of a larger object is read as such', async (t) => {
+  const store = new MemoryStore()
+  const key = 'hidden-states/packs/one.safetensors'
+  await store.put(key, Buffer.concat(samples.map(({ bytes }) => bytes)))
+  const { start } = await readerOver(t, store, 0)
+  const { reader } = await start()
+  let offset = 0
+  for (const { entry } of samples) {
+    assert.ok(!isUnfit(await reader.read({ ...entry, key, offset }, never)))
+    offset += entry.length
+  }
+})
+
+test('sample reader: what arrives damaged once may have been the line', async (t) => {
+  class Line extends MemoryStore {
+    flips = 1
+    override async get(key: string, range?: { readonly start: number; readonly end: number }) {
+      const bytes = await super.get(key, range)
+      if (!bytes || this.flips-- <= 0) return bytes
+      const changed = Buffer.from(bytes)
+      changed[40] ^= 1
+      return changed
+    }
+  }
+  const store = new Line()
+  await put(store)
+  const { start } = await readerOver(t, store, 0)
+  const { reader } = await start()
+  await readAll(reader)
+  store.flips = 2
+  const found = await reader.read(samples[0].entry, never)
+  assert.ok(isUnfit(found) && /damaged/.test(found.unfit))
+})
