@@ -15,7 +15,11 @@ export function shuffle(values: Uint32Array, seed: number): void {
 export const seedFor = (seed: number, number: number): number =>
   mixed((seed ^ Math.imul(number + 1, 0x9e3779b1)) >>> 0)
 
-/** A bijection of 32 bits in which every bit of the result depends on all (MurmurHash3, public domain). */
+/**
+ * A bijection of 32 bits: every bit of the result depends on all.
+ *
+ * @source  MurmurHash3's finalizer (Appleby, public domain)
+ */
 export function mixed(word: number): number {
   let bits = word ^ (word >>> 16)
   bits = Math.imul(bits, 0x85ebca6b)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { datasetFingerprint } from '../../src/dataset/fingerprint.ts'
 import { openDataset } from '../../src/dataset/shards.ts'
-import { Feed } from '../../src/feed/feed.ts'
+import { DataFeed } from '../../src/feed/feed.ts'
 import { Lanes } from '../../src/feed/lanes.ts'
 import { LeftOut } from '../../src/feed/left-out.ts'
 import { OrderFile } from '../../src/feed/order-file.ts'
@@ -34,7 +34,7 @@ export interface OpenParts {
 }
 
 export interface OpenedFeed {
-  readonly feed: Feed
+  readonly feed: DataFeed
   readonly away: StoreAway
   readonly reader: SampleReader
   readonly cache: SampleCache | null
@@ -61,7 +61,7 @@ export async function openFeed(input: LoaderInput, parts: OpenParts): Promise<Op
   const spool = { path: (sample: Parameters<typeof spoolName>[0]) => spooledAt(work, sample) }
   const reader = new SampleReader({ format, store, away, spool, cache })
   const leftOut = new LeftOut(log)
-  const feed = new Feed({
+  const feed = new DataFeed({
     rows,
     manifest,
     hasAnchor,

@@ -63,7 +63,7 @@ interface Begun {
   readonly heldOut: HeldOut
 }
 
-export class Feed {
+export class DataFeed {
   readonly #parts: FeedParts
   #mode: 'following' | 'ended'
   #begun: Begun | undefined

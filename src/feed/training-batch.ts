@@ -34,8 +34,8 @@ export interface TrainingBatch {
   /** [B, S, layers, H], the target's layers in the order stored. */
   readonly hidden: States
   readonly dtype: StoredDType
-  /** [B, S, H], after the target's final norm; null where it was not captured. */
-  readonly finalHidden: States | null
+  /** [B, S, H], after the target's final norm; absent where it was not captured. */
+  readonly final?: States
   /** The data end here for now: a window of accumulation ends too, however full. */
   readonly isLastOfEpoch: boolean
 }
@@ -48,7 +48,7 @@ export interface StatesFormat extends Omit<StatesShape, 'tokens'> {
 
 /** The buffers that a batch gives away with itself. */
 export const buffersOf = (batch: TrainingBatch): ArrayBuffer[] =>
-  [batch.tokenIds, batch.lossMask, batch.hidden, batch.finalHidden].flatMap((array) =>
+  [batch.tokenIds, batch.lossMask, batch.hidden, batch.final].flatMap((array) =>
     array ? [array.buffer] : [],
   )
 
@@ -105,7 +105,7 @@ export class BatchUnderWay {
       lossMask: new Uint8Array(whole(this.#lossMask)),
       hidden: statesOver(whole(this.#hidden), dtype),
       dtype,
-      finalHidden: captureFinal ? statesOver(whole(this.#final), dtype) : null,
+      ...(captureFinal && { final: statesOver(whole(this.#final), dtype) }),
       isLastOfEpoch,
     }
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFailure } from '../../../src/failure.ts'
 import type { TrainingBatch } from '../../../src/feed/training-batch.ts'
+import type { LearningBatch } from '../../../src/training/learner.ts'
 import {
   batchesFrom,
   fed,
@@ -44,11 +45,11 @@ function assertFilled(batch: TrainingBatch, samples: ReadonlyMap<string, StoredS
   }
 }
 
-test('feed: batches hold their samples, padded with zeros, each sample once an epoch', async (t) => {
+test('feed: batches hold their samples, padded with zeros, each one once an epoch', async (t) => {
   const { open, samples } = await feedRig(t, rows(60))
   const opened = await open()
   const size = opened.feed.begin('t', null)
-  const batches = await batchesFrom(opened)
+  const batches: readonly (TrainingBatch & LearningBatch)[] = await batchesFrom(opened)
   assert.deepEqual(size.batches, [batches.length / 2, batches.length / 2])
   assert.equal(size.samples, 60)
   const known = byHash(samples)
@@ -79,7 +80,7 @@ test('feed: the final state comes apart from the layers; f32 as floats, f16 as b
           cell * width,
           (cell + 1) * width,
         )
-        const final: Float32Array | Uint16Array | undefined = batch.finalHidden?.subarray(
+        const final: Float32Array | Uint16Array | undefined = batch.final?.subarray(
           cell * hiddenSize,
           (cell + 1) * hiddenSize,
         )
@@ -163,7 +164,7 @@ test('feed: a store that has lost everything ends the training', async (t) => {
   assert.ok(opened.leftOut.count < samples.length)
 })
 
-test('feed: rows without an anchor are left out and counted; masks of one sample join', async (t) => {
+test('feed: rows without an anchor are left out and counted; its rows’ masks join', async (t) => {
   const of = (ids: number[], mask: number[]) => ({ ids, mask })
   const { open } = await feedRig(t, [
     of([1, 2, 3], [0, 1, 1]),

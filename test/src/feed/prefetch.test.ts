@@ -60,7 +60,7 @@ test('prefetch: who is answered late finds the load going on', async () => {
   )
 })
 
-test('prefetch: two who ask for one plan get two loads; what was given is loaded anew', async () => {
+test('prefetch: two who ask for one plan get two loads; what is gone is loaded anew', async () => {
   const { begun, come, prefetch } = rig()
   const [one, two] = [prefetch.take(0, never), prefetch.take(0, never)]
   come(0)

@@ -46,7 +46,7 @@ async function readAll(reader: SampleReader): Promise<void> {
   for (const { entry } of samples) assert.ok(!isUnfit(await reader.read(entry, never)))
 }
 
-test('sample reader: what was fetched once is kept, up to a bound, over a restart too', async (t) => {
+test('sample reader: what was fetched is kept, up to a bound, and over a restart', async (t) => {
   const store = new FileStore(await scratch(t))
   await put(store)
   const [{ entry }] = samples
@@ -63,7 +63,7 @@ test('sample reader: what was fetched once is kept, up to a bound, over a restar
   assert.deepEqual(again.reader.counts, { spool: 0, cache: 4, store: 2 })
 })
 
-test('sample reader: a file that is still in the spool is read there, a torn one is not', async (t) => {
+test('sample reader: a file still in the spool is read there, a torn one is not', async (t) => {
   const store = new MemoryStore()
   await put(store)
   const { work, start } = await readerOver(t, store, 0)
