@@ -41,6 +41,9 @@ interface Output {
   readonly value: Value
 }
 
+/** Integers of a constant that is named by them. */
+const namedMax = 16
+
 /** An ONNX graph under construction. Its names are unique: a taken one is a Failure `invalid`. */
 export class Graph {
   readonly inputs: Value[] = []
@@ -105,7 +108,9 @@ export class Graph {
     const known = this.#constants.get(key)
     if (known) return known
     const shape = typeof numbers === 'number' ? [] : [list.length]
-    const value: Value = { dtype, shape, holds: list, name: this.#claimWhole(key) }
+    // Its own content is a constant's best name, as long as that can be read.
+    const name = list.length <= namedMax ? key : `${dtype}[${list.length}]:${this.#constants.size}`
+    const value: Value = { dtype, shape, holds: list, name: this.#claimWhole(name) }
     const elements = dtype === 'I64' ? BigInt64Array.from(list, BigInt) : Int32Array.from(list)
     this.initializers.push({ value, data: new Uint8Array(elements.buffer) })
     this.#constants.set(key, value)

@@ -1,4 +1,5 @@
 /** The graph that drafts a block: new context rows and the last token in, logits of the slots out. */
+import { Builder } from '../graph/builder.ts'
 import { Graph } from '../graph/graph.ts'
 import type { Value } from '../graph/ops.ts'
 import {
@@ -11,6 +12,7 @@ import {
   rotaryTable,
   type Turning,
 } from './dflash.ts'
+import type { DraftVocab } from './draft-vocab.ts'
 import type { Drafter } from './drafter.ts'
 import type { DrafterConfig } from './drafter-config.ts'
 import { requireSameTarget } from './drafter-fit.ts'
@@ -25,11 +27,11 @@ import type { Target } from './target.ts'
  * Inputs: `context` float32 [fresh, layers · hidden], the target's states at the positions behind
  * those kept; `anchor` int64 [1], the token that follows them; for each layer i `past_key_i`,
  * `past_value_i` float32 [past, kvHeads · headDim]. Outputs: `logits` float32 [slots, vocab], of
- * slots 1 … blockSize − 1; `key_i`, `value_i` float32 [fresh, kvHeads · headDim], to be appended.
+ * slots 1 … blockSize − 1, far below all others where a token cannot be drafted; `key_i`, `value_i` float32 [fresh, kvHeads · headDim], to be appended.
  *
  * @throws  Failure `invalid`: drafter and target do not belong together
  */
-export function draftGraph({ config, weights }: Drafter, target: Target): Graph {
+export function draftGraph({ config, weights, draftVocab }: Drafter, target: Target): Graph {
   requireSameTarget(config, target)
   const graph = new Graph()
   const p = new Parameters(graph, weights, '')
@@ -48,9 +50,12 @@ export function draftGraph({ config, weights }: Drafter, target: Target): Graph 
     const attend = attention(layer, [pasts[i], fresh], { i, anchor: at.anchor, config })
     x = drafterLayer(layer, x, { turning: at.block, attend, config })
   }
-  graph.output('logits', logits(own, finalNorm(p, x, config), { config, target }))
+  graph.output('logits', logits(own, finalNorm(p, x, config), { config, target, draftVocab }))
   return graph
 }
+
+/** The logit of a token that the drafter cannot draft. */
+const undraftable = -1e30
 
 const layersOf = ({ layers }: DrafterConfig): number[] =>
   Array.from({ length: layers }, (_, i) => i)
@@ -172,18 +177,28 @@ function attention(
   }
 }
 
+interface Heading {
+  readonly config: DrafterConfig
+  readonly target: Target
+  readonly draftVocab: DraftVocab | null
+}
+
 /** Of slots 1 … blockSize − 1, by the target's own head. */
-function logits(
-  target: Parameters,
-  x: Value,
-  at: { readonly config: DrafterConfig; readonly target: Target },
-): Value {
-  const { graph } = target
-  const { blockSize, vocabSize, hiddenSize } = at.config
+function logits(own: Parameters, x: Value, { config, target, draftVocab }: Heading): Value {
+  const { graph } = own
+  const { blockSize, vocabSize, hiddenSize } = config
+  const b = new Builder(graph, 'head')
   const [from, to, axes] = [[1], [blockSize], [0]].map((list) => graph.integers(list))
-  const slots = graph.node('slots', 'Slice', [x, from, to, axes], {})
-  const head = at.target.config.tiedEmbeddings ? 'model.embed_tokens' : 'lm_head'
-  const weight = target.within(head).get('weight', [vocabSize, hiddenSize])
-  const settings = { transA: 0, transB: 1, alpha: { float: 1 } } as const
-  return graph.node('head.product', 'FusedMatMul', [slots, weight], settings)
+  const slots = b.op('Slice', [x, from, to, axes], {})
+  const name = target.config.tiedEmbeddings ? 'model.embed_tokens' : 'lm_head'
+  const weight = own.within(name).get('weight', [vocabSize, hiddenSize])
+  if (draftVocab === null) return b.matmul(slots, weight, { transB: true })
+  const ids = graph.integers(draftVocab.ids)
+  const kept = b.op('Gather', [weight, ids], { axis: 0 })
+  // [slots, drafted] → the columns that are theirs of [slots, vocab]
+  const columns = b.matmul(kept, slots, { transB: true })
+  const none = b.expand(b.scalar(undraftable), [vocabSize, blockSize - 1])
+  const places = b.reshape(ids, [draftVocab.ids.length, 1])
+  const all = b.op('ScatterND', [none, places, columns], { reduction: { text: 'none' } })
+  return b.transpose(all, [1, 0])
 }

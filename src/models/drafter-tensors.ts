@@ -37,6 +37,15 @@ export function drafterTensors(config: DrafterConfig): DrafterTensor[] {
   return all.map(([name, shape]) => ({ name: `${name}.weight`, shape }))
 }
 
+/** What a checkpoint holds beside the parameters: the maps of a draft vocabulary, if there is one. */
+const draftVocabTensors = ({ draftVocabSize, vocabSize }: DrafterConfig): DrafterTensor[] =>
+  draftVocabSize === null
+    ? []
+    : [
+        { name: 'd2t', shape: [draftVocabSize] },
+        { name: 't2d', shape: [vocabSize] },
+      ]
+
 /**
  * @param found  the tensors of a checkpoint
  * @param where  for the message
@@ -47,7 +56,8 @@ export function requireTensors(
   found: ReadonlyMap<string, { readonly shape: readonly number[] }>,
   where: string,
 ): void {
-  const wanted = new Map(drafterTensors(config).map(({ name, shape }) => [name, shape.join(', ')]))
+  const all = [...drafterTensors(config), ...draftVocabTensors(config)]
+  const wanted = new Map(all.map(({ name, shape }) => [name, shape.join(', ')]))
   const missing = [...wanted.keys()].filter((name) => !found.has(name))
   const extra = [...found.keys()].filter((name) => !wanted.has(name))
   const unfit = [...found].flatMap(([name, { shape }]) => {

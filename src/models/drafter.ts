@@ -2,6 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
+import { readTensor } from '../safetensors/read.ts'
+import { elements } from '../tensor/tensor.ts'
+import { type DraftVocab, draftVocabOf } from './draft-vocab.ts'
 import { type DrafterConfig, parseDrafterConfig } from './drafter-config.ts'
 import { requireTensors } from './drafter-tensors.ts'
 import { openWeights, type Weights, type WeightsFile } from './weights.ts'
@@ -12,6 +15,8 @@ export interface Drafter {
   readonly config: DrafterConfig
   /** Their files are named so that they can stand beside a target's. */
   readonly weights: Weights
+  /** Null: it drafts from all of the target's vocabulary. */
+  readonly draftVocab: DraftVocab | null
 }
 
 /**
@@ -23,7 +28,16 @@ export async function openDrafter(dir: string): Promise<Drafter> {
   const config = parseDrafterConfig(await readJson(path, dir), path)
   const weights = renamed(await openWeights(dir))
   requireTensors(config, weights.tensors, dir)
-  return { dir, config, weights }
+  const draftVocab = config.draftVocabSize === null ? null : await readVocab(weights)
+  return { dir, config, weights, draftVocab }
+}
+
+async function readVocab({ tensors }: Weights): Promise<DraftVocab | null> {
+  const [d2t, t2d] = ['d2t', 't2d'].map((name) => tensors.get(name))
+  if (!d2t || !t2d) return null
+  const offsets = await readTensor(d2t.file, 'd2t')
+  const kept = await readTensor(t2d.file, 't2d')
+  return draftVocabOf(elements(offsets, 'I64'), elements(kept, 'BOOL'))
 }
 
 async function readJson(path: string, dir: string): Promise<unknown> {

@@ -25,7 +25,7 @@ export function acceptanceOf(blocks: Blocks, correct: ArrayLike<number>): Accept
     if (supervised.length > 0) counts.blocks++
     for (const slot of supervised) {
       counts.supervised[slot]++
-      if (correct[block * slots + slot] === 1) counts.correct[slot]++
+      if (isRight(blocks, correct, { block, slot })) counts.correct[slot]++
     }
   })
   return { ...counts, accepted: sum(acceptedByBlock(blocks, correct)) }
@@ -33,21 +33,28 @@ export function acceptanceOf(blocks: Blocks, correct: ArrayLike<number>): Accept
 
 /** Of each block, [rows · blocks], how many leading slots are right; see `Acceptance`. */
 export function acceptedByBlock(blocks: Blocks, correct: ArrayLike<number>): number[] {
-  const slots = blocks.shape.size - 1
   return Array.from(blocks.keep, (_, block) => {
     const supervised = supervisedSlots(blocks, block)
-    const wrong = supervised.findIndex((slot) => correct[block * slots + slot] !== 1)
+    const wrong = supervised.findIndex((slot) => !isRight(blocks, correct, { block, slot }))
     return wrong === -1 ? supervised.length : wrong
   })
 }
 
 /** From 0 for slot 1, in order. */
-function supervisedSlots({ shape, weights }: Blocks, block: number): number[] {
+function supervisedSlots({ shape, supervised }: Blocks, block: number): number[] {
   const from = block * shape.size + 1
   return Array.from({ length: shape.size - 1 }, (_, slot) => slot).filter(
-    (slot) => weights[from + slot] > 0,
+    (slot) => supervised[from + slot] === 1,
   )
 }
+
+/** A token that cannot be drafted has no weight, and is never right. */
+const isRight = (
+  { shape, weights }: Blocks,
+  correct: ArrayLike<number>,
+  { block, slot }: { readonly block: number; readonly slot: number },
+): boolean =>
+  correct[block * (shape.size - 1) + slot] === 1 && weights[block * shape.size + slot + 1] > 0
 
 export function addAcceptance(a: Acceptance, b: Acceptance): Acceptance {
   return {

@@ -3,6 +3,7 @@
  * Plain numbers; the graph that learns from them is loss-graph.ts's.
  */
 import { Failure } from '../failure.ts'
+import type { DraftVocab } from '../models/draft-vocab.ts'
 import { type AnchorOptions, drawAnchors, eligibleAnchors, randomOfRow } from './anchors.ts'
 
 /** Of a batch of samples, padded on the right, what blocks are made of. */
@@ -30,10 +31,25 @@ export interface Blocks {
   readonly anchors: BigInt64Array
   /** [rows, blocks]: 1 where a block is. */
   readonly keep: Uint8Array
-  /** [rows, blocks, size]: the token at each slot's own position. */
+  /**
+   * [rows, blocks, size]: the token at each slot's own position; with a draft vocabulary its draft
+   * id, 0 where it has none, but for slot 0, which is the anchor as it is.
+   */
   readonly labels: BigInt64Array
   /** [rows, blocks, size] */
   readonly weights: Float32Array
+  /** [rows, blocks, size]: 1 where the drafter is to be right, though its vocabulary lack the token. */
+  readonly supervised: Uint8Array
+}
+
+/** How blocks are laid, beside where. */
+export interface Laying {
+  /** A sample's, at least as many as were drawn. */
+  readonly blocks: number
+  readonly blockSize: number
+  readonly gamma: number | null
+  /** Null: all of the target's vocabulary can be drafted. */
+  readonly draftVocab: DraftVocab | null
 }
 
 /** The anchors of each sample, drawn by chance that depends on seed, plan number and row alone. */
@@ -58,22 +74,21 @@ export function blocksOfShape(drawn: readonly (readonly number[])[], anchors: nu
   return Math.min(anchors, 2 ** Math.ceil(Math.log2(most)))
 }
 
-/**
- * @param drawn   the anchors of each sample
- * @param blocks  a sample, at least as many as were drawn
- */
+/** @param drawn  the anchors of each sample */
 export function layBlocks(
   batch: SampleTokens,
   drawn: readonly (readonly number[])[],
-  { blocks, blockSize: size, gamma }: { blocks: number; blockSize: number; gamma: number | null },
+  { blocks, blockSize: size, gamma, draftVocab }: Laying,
 ): Blocks {
   const { rows, tokens } = batch.shape
+  const slots = rows * blocks * size
   const made: Blocks = {
     shape: { rows, blocks, size },
     anchors: new BigInt64Array(rows * blocks),
     keep: new Uint8Array(rows * blocks),
-    labels: new BigInt64Array(rows * blocks * size),
-    weights: new Float32Array(rows * blocks * size),
+    labels: new BigInt64Array(slots),
+    weights: new Float32Array(slots),
+    supervised: new Uint8Array(slots),
   }
   const decay = slotDecay(size, gamma)
   for (let block = 0; block < rows * blocks; block++) {
@@ -85,11 +100,15 @@ export function layBlocks(
     }
     for (let k = 0; k < size; k++) {
       const position = (anchor ?? 0) + k
-      const inside = position < tokens
       const at = row * tokens + Math.min(position, tokens - 1)
-      made.labels[block * size + k] = batch.tokenIds[at]
-      const supervised = anchor !== undefined && inside && batch.lossMask[at] === 1
-      if (supervised) made.weights[block * size + k] = decay[k]
+      const id = batch.tokenIds[at]
+      const label = k === 0 || draftVocab === null ? id : BigInt(draftVocab.placeOf(Number(id)))
+      const slot = block * size + k
+      made.labels[slot] = label < 0 ? 0n : label
+      const isInside = anchor !== undefined && position < tokens
+      if (!isInside || k === 0 || batch.lossMask[at] !== 1) continue
+      made.supervised[slot] = 1
+      if (label >= 0) made.weights[slot] = decay[k]
     }
   }
   return made

@@ -4,6 +4,7 @@
  */
 import type { Distillation } from '../autodiff/head-loss.ts'
 import { Failure } from '../failure.ts'
+import type { DraftVocab } from '../models/draft-vocab.ts'
 import type { DrafterConfig } from '../models/drafter-config.ts'
 import { drafterTensors } from '../models/drafter-tensors.ts'
 import type { StoredDType } from '../models/hidden-states.ts'
@@ -24,7 +25,7 @@ import {
   type SampleTokens,
 } from './blocks.ts'
 import { GraphsByShape } from './graphs-by-shape.ts'
-import { gradientName } from './loss-graph.ts'
+import { draftHeadName, frozenNames, gradientName } from './loss-graph.ts'
 
 /** Samples of one graph shape, with what the target computed of them. */
 export interface LearningBatch extends SampleTokens {
@@ -58,6 +59,8 @@ export interface LearnerParts extends SessionOptions {
   readonly tiedEmbeddings: boolean
   /** The target's embedding and head by their names in its checkpoint, float32. */
   readonly frozen: ReadonlyMap<string, Float32Array>
+  /** Left out where the drafter drafts from all of the target's vocabulary. */
+  readonly draftVocab?: DraftVocab
   readonly options: LearningOptions
 }
 
@@ -70,11 +73,13 @@ export interface Learnt {
 export class Learner {
   readonly tensors: FlatTensors
   readonly #parts: LearnerParts
+  readonly #frozen: Feeds
   readonly #graphs: GraphsByShape
   #optimizer: Adamw
 
   constructor(parts: LearnerParts) {
     this.#parts = parts
+    this.#frozen = frozenOf(parts)
     this.tensors = new FlatTensors(drafterTensors(parts.drafter))
     this.#optimizer = new Adamw(this.tensors, parts.options.optimizer)
     this.#graphs = new GraphsByShape(parts)
@@ -130,7 +135,9 @@ export class Learner {
     const { anchors, anchorRule: rule, gamma, seed } = options
     const { blockSize } = drafter
     const drawn = drawBlocks(batch, { rule, blockSize, anchors, gamma }, { seed, plan: batch.plan })
-    return layBlocks(batch, drawn, { blocks: blocksOfShape(drawn, anchors), blockSize, gamma })
+    const blocks = blocksOfShape(drawn, anchors)
+    const draftVocab = this.#parts.draftVocab ?? null
+    return layBlocks(batch, drawn, { blocks, blockSize, gamma, draftVocab })
   }
 
   async #run(batch: LearningBatch, blocks: Blocks, into: Region | null): Promise<Learnt> {
@@ -146,13 +153,13 @@ export class Learner {
   }
 
   #inputs(batch: LearningBatch, blocks: Blocks): Feeds {
-    const { drafter, frozen } = this.#parts
+    const { drafter } = this.#parts
     const { rows, tokens } = batch.shape
     const { blocks: count, size } = blocks.shape
     const width = drafter.targetLayerIds.length * drafter.hiddenSize
     return {
       ...this.#tensorsIn('parameters', (name) => name),
-      ...floatsOf(frozen, [drafter.vocabSize, drafter.hiddenSize]),
+      ...this.#frozen,
       hidden: statesOf(batch.hidden, [rows, tokens, width]),
       ...this.#taught(batch),
       anchors: { dtype: 'I64', shape: [rows, count], data: blocks.anchors },
@@ -198,8 +205,32 @@ function resultsOf({ shape: { rows, blocks, size } }: Blocks, distillation: Dist
   }
 }
 
-const floatsOf = (tensors: ReadonlyMap<string, Float32Array>, shape: readonly number[]): Feeds =>
-  Object.fromEntries([...tensors].map(([name, data]) => [name, { dtype: 'F32', shape, data }]))
+/** Embedding and head, of which a draft vocabulary leaves its own rows. */
+function frozenOf({ drafter, frozen, tiedEmbeddings, draftVocab }: LearnerParts): Feeds {
+  const { vocabSize, hiddenSize, draftVocabSize } = drafter
+  const found = draftVocab?.ids.length ?? null
+  if (found !== draftVocabSize) {
+    const facts = `want=${draftVocabSize}, found=${found}`
+    throw new Failure('invalid', `the draft vocabulary is not the drafter's. ${facts}`)
+  }
+  const rows = (data: Float32Array): Feed => {
+    return { dtype: 'F32', shape: [data.length / hiddenSize, hiddenSize], data }
+  }
+  const names = frozenNames(tiedEmbeddings)
+  const tensor = (name: string): Float32Array => {
+    const data = frozen.get(name)
+    if (data?.length === vocabSize * hiddenSize) return data
+    const want = `[${vocabSize}, ${hiddenSize}]`
+    throw new Failure('invalid', `the target lacks a tensor. tensor=${name}, want=${want}`)
+  }
+  const head = tensor(names.head)
+  return {
+    [names.embedding]: rows(tensor(names.embedding)),
+    ...(draftVocab
+      ? { [draftHeadName]: rows(draftVocab.rowsOf(head)) }
+      : { [names.head]: rows(head) }),
+  }
+}
 
 const statesOf = (data: Uint16Array | Float32Array, shape: readonly number[]): Feed =>
   data instanceof Float32Array ? { dtype: 'F32', shape, data } : { dtype: 'U16', shape, data }

@@ -41,6 +41,9 @@ export const frozenNames = (tiedEmbeddings: boolean) => ({
   head: tiedEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight',
 })
 
+/** With a draft vocabulary, the rows of the head that are its tokens': an input, float32. */
+export const draftHeadName = 'draft_head.weight'
+
 /**
  * Inputs: the drafter's parameters by name, float32; embedding and head where they are inputs;
  * `hidden` [rows, tokens, layers · hidden]; `anchors` int64 [rows, blocks]; `labels` int64 and
@@ -94,7 +97,7 @@ function slotsLoss(target: Parameters, { drafted, labels, places, options }: Dra
     b.reshape(drop(b, b.reshape(x, [count, slots, ...width])), [count * (slots - 1), ...width])
   const type = { dtype: 'F32', shape: [shape.rows, shape.blocks, slots] } as const
   const weights = graph.input('weights', type)
-  const head = target.get(frozenNames(options.tiedEmbeddings).head, vocabulary(config))
+  const head = headOf(target, { config, options })
   const wanted = flat(labels, [])
   const { distillation, logitBytes } = options
   const teacher = distillation ? teacherRows(graph, { places, options }) : undefined
@@ -110,6 +113,17 @@ function slotsLoss(target: Parameters, { drafted, labels, places, options }: Dra
   graph.output('correct', b.reshape(correct, bySlot))
   if (distillation) graph.output('divergence', b.reshape(divergence, bySlot))
   return loss
+}
+
+function headOf(
+  target: Parameters,
+  { config, options }: { readonly config: DrafterConfig; readonly options: LossGraphOptions },
+): Value {
+  const { draftVocabSize: drafted, hiddenSize } = config
+  if (drafted === null) {
+    return target.get(frozenNames(options.tiedEmbeddings).head, vocabulary(config))
+  }
+  return target.graph.input(draftHeadName, { dtype: 'F32', shape: [drafted, hiddenSize] })
 }
 
 /**

@@ -12,16 +12,23 @@ import {
 import { type Blocks, layBlocks } from '../../../src/training/blocks.ts'
 import { caseNames, integersOf, trainingCase } from '../../support/training/cases.ts'
 
-/** One block of eight, of which the slots named are not supervised. */
-const block = (unsupervised: readonly number[] = []): Blocks => ({
-  shape: { rows: 1, blocks: 1, size: 8 },
-  anchors: new BigInt64Array(1),
-  keep: Uint8Array.of(1),
-  labels: new BigInt64Array(8),
-  weights: Float32Array.from({ length: 8 }, (_, k) =>
+/** One block of eight, of which the slots named are not supervised, or cannot be drafted. */
+const block = (
+  unsupervised: readonly number[] = [],
+  undraftable: readonly number[] = [],
+): Blocks => {
+  const supervised = Uint8Array.from({ length: 8 }, (_, k) =>
     k === 0 || unsupervised.includes(k) ? 0 : 1,
-  ),
-})
+  )
+  return {
+    shape: { rows: 1, blocks: 1, size: 8 },
+    anchors: new BigInt64Array(1),
+    keep: Uint8Array.of(1),
+    labels: new BigInt64Array(8),
+    weights: Float32Array.from(supervised, (is, k) => (undraftable.includes(k) ? 0 : is)),
+    supervised,
+  }
+}
 
 test('acceptance: hits after the first miss do not count', () => {
   const found = acceptanceOf(block(), [1, 1, 1, 0, 1, 1, 1])
@@ -41,6 +48,12 @@ test('acceptance: a slot that is not supervised neither counts nor ends the run'
   assert.ok(Number.isNaN(acceptanceLength(none)))
 })
 
+test('acceptance: a token that cannot be drafted is never right', () => {
+  const found = acceptanceOf(block([], [3]), [1, 1, 1, 1, 1, 1, 1])
+  assert.equal(acceptanceLength(found), 3)
+  assert.equal(accuracy(found), 6 / 7)
+})
+
 test('acceptance: counts of many add up, once each', () => {
   const one: Acceptance = { supervised: [5, 5], correct: [5, 3], blocks: 5, accepted: 8 }
   const four = [one, one, one].reduce(addAcceptance, one)
@@ -53,7 +66,7 @@ test('acceptance: accuracy and accepted lengths agree with SpecForge’s', () =>
   for (const name of caseNames) {
     const { batch, drawn, blocks, expected, file } = trainingCase(name)
     const { gamma, block_size: blockSize } = expected
-    const laid = layBlocks(batch, drawn, { blocks, blockSize, gamma })
+    const laid = layBlocks(batch, drawn, { blocks, blockSize, gamma, draftVocab: null })
     const predicted = integersOf(file, 'predicted_ids')
     const correct: number[] = []
     laid.labels.forEach((label, i) => {

@@ -22,7 +22,7 @@ const sample = (tokens: number, unsupervised: readonly number[] = []): SampleTok
 
 const rounded = (weights: Float32Array) => Array.from(weights, (w) => Number(w.toFixed(4)))
 const lay = (batch: SampleTokens, anchor: number) =>
-  layBlocks(batch, [[anchor]], { blocks: 1, blockSize: 4, gamma: 7 })
+  layBlocks(batch, [[anchor]], { blocks: 1, blockSize: 4, gamma: 7, draftVocab: null })
 
 test('blocks: labels and weights of a slot are those of its own position', () => {
   const { labels, weights } = lay(sample(10), 3)
@@ -39,7 +39,7 @@ test('blocks: labels and weights agree with SpecForge’s', () => {
   for (const name of caseNames) {
     const { batch, drawn, blocks, expected, file } = trainingCase(name)
     const { gamma, block_size: blockSize } = expected
-    const found = layBlocks(batch, drawn, { blocks, blockSize, gamma })
+    const found = layBlocks(batch, drawn, { blocks, blockSize, gamma, draftVocab: null })
     assert.deepEqual(found.labels, integersOf(file, 'labels'), name)
     assert.ok(maxAbsDiff(found.weights, floatsOf(file, 'weights')) <= 1e-7, name)
     const binary = found.weights.map((weight) => (weight > 0 ? 1 : 0))
@@ -108,7 +108,7 @@ test('blocks: drawn for each sample by itself; padding rows and short ones are l
   )
   assert.ok(drawn[2].every((p) => p >= 2 && p <= 6))
   assert.deepEqual(drawBlocks(batch, options, { seed: 1, plan: 0 }), drawn)
-  const blocks = layBlocks(batch, drawn, { blocks: 4, blockSize: 4, gamma: 7 })
+  const blocks = layBlocks(batch, drawn, { blocks: 4, blockSize: 4, gamma: 7, draftVocab: null })
   assert.deepEqual([...blocks.keep], [1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0])
   const ofRow = (row: number) => blocks.weights.subarray(row * 16, (row + 1) * 16)
   assert.ok(ofRow(1).every((weight) => weight === 0))

@@ -45,7 +45,12 @@ async function lossOf(
 ): Promise<Record<string, Numbers>> {
   const { batch, drawn, blocks, config, expected } = at
   const { gamma } = expected
-  const laid = layBlocks(batch, drawn, { blocks, blockSize: config.blockSize, gamma })
+  const laid = layBlocks(batch, drawn, {
+    blocks,
+    blockSize: config.blockSize,
+    gamma,
+    draftVocab: null,
+  })
   normalizeWeights([laid], 'supervised')
   const graph = lossGraph(config, {
     shape: { ...batch.shape, blocks },

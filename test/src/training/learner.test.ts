@@ -2,9 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '../../../src/clock.ts'
 import { isFailure } from '../../../src/failure.ts'
+import { DraftVocab } from '../../../src/models/draft-vocab.ts'
 import type { DrafterConfig } from '../../../src/models/drafter-config.ts'
 import { initialDrafter } from '../../../src/models/drafter-tensors.ts'
-import { Learner, type LearningBatch, type LearningOptions } from '../../../src/training/learner.ts'
+import { accuracy } from '../../../src/training/acceptance.ts'
+import {
+  Learner,
+  type LearnerParts,
+  type LearningBatch,
+  type LearningOptions,
+} from '../../../src/training/learner.ts'
 
 const drafter: DrafterConfig = {
   layers: 2,
@@ -48,7 +55,10 @@ function batchOf(plan: number, starts: readonly number[]): LearningBatch {
   }
 }
 
-function learner(options: Partial<LearningOptions> = {}): Learner {
+function learner(
+  options: Partial<LearningOptions> = {},
+  change: Partial<LearnerParts> = {},
+): Learner {
   const made = new Learner({
     drafter,
     tiedEmbeddings: true,
@@ -67,6 +77,7 @@ function learner(options: Partial<LearningOptions> = {}): Learner {
       distillation: null,
       ...options,
     },
+    ...change,
   })
   made.tensors.fill('parameters', initialDrafter(drafter, 1))
   return made
@@ -152,4 +163,22 @@ test('learner: learns from the target’s own distribution where a batch holds i
     (error) => isFailure(error, 'invalid') && /captureFinal/.test(error.remedy ?? ''),
   )
   await pupil.release()
+})
+
+test('learner: drafts from part of the vocabulary, where the rest is never right', async () => {
+  const draftVocab = new DraftVocab(
+    Array.from({ length: 30 }, (_, id) => id),
+    40,
+  )
+  const part = { drafter: { ...drafter, draftVocabSize: 30 }, draftVocab }
+  const pupil = learner({}, part)
+  for (let step = 0; step < 60; step++) await pupil.step(stepAt(2 * step), 5e-3)
+  const { acceptance } = await pupil.judge(stepAt(1000))
+  const right = accuracy(acceptance)
+  assert.ok(right > 0.5 && right < 0.95, `accuracy ${right}`)
+  await pupil.release()
+  assert.throws(
+    () => learner({}, { ...part, drafter }),
+    (error) => isFailure(error, 'invalid') && error.message.includes('want=null, found=30'),
+  )
 })

@@ -37,7 +37,12 @@ const graphOf = ({ config, batch, blocks }: TrainingCase, change: object = {}) =
 
 function feedsOf(at: TrainingCase, gamma = at.expected.gamma) {
   const { batch, drawn, blocks, config, hidden } = at
-  const laid = layBlocks(batch, drawn, { blocks, blockSize: config.blockSize, gamma })
+  const laid = layBlocks(batch, drawn, {
+    blocks,
+    blockSize: config.blockSize,
+    gamma,
+    draftVocab: null,
+  })
   normalizeWeights([laid], 'step')
   const { anchors, labels, weights } = laid
   const feeds: Record<string, Numbers> = {
