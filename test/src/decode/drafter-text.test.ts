@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { rowOf } from '../../../src/decode/text.ts'
 import { best } from '../../../src/decode/verify.ts'
 import { isFailure } from '../../../src/failure.ts'
-import { float32Elements } from '../../../src/tensor/tensor.ts'
-import { weightsOf } from '../../support/checkpoint.ts'
+import { DraftVocab } from '../../../src/models/draft-vocab.ts'
+import { float32Elements, type Tensor } from '../../../src/tensor/tensor.ts'
+import { configOf, weightsOf, writeCheckpoint } from '../../support/checkpoint.ts'
 import { decodingPair } from '../../support/decoding.ts'
 import { golden } from '../../support/golden.ts'
-import { maxAbsDiff } from '../../support/target-run.ts'
+import { maxAbsDiff, scratch } from '../../support/target-run.ts'
 import {
   floatsOf,
   goldenTensors,
@@ -93,3 +95,25 @@ for (const name of ['A_b8_gamma4', 'A_b8_sliding_gamma4', 'C_b16_gamma7']) {
     }
   })
 }
+
+test('drafter text: with a draft vocabulary, the best token that it can draft', async (t) => {
+  const original = golden('dflash', 'drafter_b8_overfit')
+  const ids = Array.from({ length: 107 }, (_, i) => 3 * i)
+  const { d2t, t2d } = new DraftVocab(ids, 320).maps()
+  const maps: Tensor[] = [
+    { name: 'd2t', dtype: 'I64', shape: [d2t.length], data: new Uint8Array(d2t.buffer) },
+    { name: 't2d', dtype: 'BOOL', shape: [t2d.length], data: t2d },
+  ]
+  const config = { ...configOf(original), draft_vocab_size: ids.length }
+  const tensors = [...weightsOf(original), ...maps]
+  const dir = await writeCheckpoint(join(await scratch(t), 'pruned'), config, tensors)
+  const pruned = await decodingPair(t, { target: targetDir, drafter: dir })
+  const whole = await decodingPair(t, pairOf('drafter_b8_overfit'))
+  const hidden = floatsOf(goldenTensors('forward_drafter_b8.safetensors'), 'ctx7.target_hidden')
+  const all = await whole.drafter.text(7).propose(hidden, 30)
+  const want = Array.from({ length: 7 }, (_, i) => {
+    const row = rowOf(all, i).map((value, id) => (id % 3 === 0 ? value : -1e30))
+    return best(row).id
+  })
+  assert.deepEqual(await pruned.drafter.text(7).draft(hidden, 30), want)
+})
