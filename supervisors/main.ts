@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { explain, isFailure } from '../src/failure.ts'
 import { openLog } from '../src/log.ts'
 import { addDrafting } from './drafter-commands.ts'
+import { addExport } from './export-command.ts'
 import { isWatched, launch } from './launcher.ts'
 import { consoleTarget } from './log-target.ts'
 import { exitCodes } from './run/machine.ts'
@@ -119,6 +120,9 @@ addKeeping(program, (ended) => {
   code = ended
 })
 addDrafting(program, (ended) => {
+  code = ended
+})
+addExport(program, (ended) => {
   code = ended
 })
 

@@ -27,6 +27,8 @@ export interface WriteDatasetOptions {
   /** Default 1,000, as `datasets` does. */
   readonly rowsPerBatch?: number
   readonly description?: string
+  /** What `load_from_disk` gives its items as; default: plain lists and numbers. */
+  readonly format?: 'torch'
 }
 
 /** What was written, over all shards. */
@@ -90,7 +92,7 @@ export async function writeDataset(
     _fingerprint: fingerprint.digest('hex').slice(0, 16),
     _format_columns: null,
     _format_kwargs: {},
-    _format_type: null,
+    _format_type: options.format ?? null,
     _output_all_columns: false,
     _split: null,
   })

@@ -1,4 +1,4 @@
-/** A drafter's parameters: their names and shapes as in z-lab's checkpoints, and their first values. */
+/** A drafter's parameters: names and shapes as in z-lab's checkpoints, and their first values. */
 import { seededRandom } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import type { DrafterConfig } from './drafter-config.ts'
@@ -37,7 +37,7 @@ export function drafterTensors(config: DrafterConfig): DrafterTensor[] {
   return all.map(([name, shape]) => ({ name: `${name}.weight`, shape }))
 }
 
-/** What a checkpoint holds beside the parameters: the maps of a draft vocabulary, if there is one. */
+/** What a checkpoint holds beside the parameters: the maps of a draft vocabulary. */
 const draftVocabTensors = ({ draftVocabSize, vocabSize }: DrafterConfig): DrafterTensor[] =>
   draftVocabSize === null
     ? []
@@ -45,6 +45,11 @@ const draftVocabTensors = ({ draftVocabSize, vocabSize }: DrafterConfig): Drafte
         { name: 'd2t', shape: [draftVocabSize] },
         { name: 't2d', shape: [vocabSize] },
       ]
+
+/** The target's head, of those tokens alone: for readers that do not cut it themselves. */
+export const draftHead = 'lm_head.weight'
+const optionalTensors = ({ draftVocabSize, hiddenSize }: DrafterConfig): DrafterTensor[] =>
+  draftVocabSize === null ? [] : [{ name: draftHead, shape: [draftVocabSize, hiddenSize] }]
 
 /**
  * @param found  the tensors of a checkpoint
@@ -57,8 +62,9 @@ export function requireTensors(
   where: string,
 ): void {
   const all = [...drafterTensors(config), ...draftVocabTensors(config)]
+  const missing = all.map(({ name }) => name).filter((name) => !found.has(name))
+  all.push(...optionalTensors(config))
   const wanted = new Map(all.map(({ name, shape }) => [name, shape.join(', ')]))
-  const missing = [...wanted.keys()].filter((name) => !found.has(name))
   const extra = [...found.keys()].filter((name) => !wanted.has(name))
   const unfit = [...found].flatMap(([name, { shape }]) => {
     const want = wanted.get(name)

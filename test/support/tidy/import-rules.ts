@@ -40,6 +40,17 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   sample: ['dataset', 'models', 'safetensors', 'spool', 'tensor'],
   demo: ['dataset', 'models'],
   feed: ['dataset', 'manifest', 'models', 'safetensors', 'sample', 'spool', 'store', 'tensor'],
+  export: [
+    'config',
+    'dataset',
+    'manifest',
+    'models',
+    'run',
+    'safetensors',
+    'spool',
+    'store',
+    'tensor',
+  ],
 }
 
 /** The same of `supervisors/`: a run is shown, and used, by what lies above it. */

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type CardFacts, drafterCard } from '../../../src/export/card.ts'
+import { drafterConfig } from '../../support/training/cases.ts'
+
+/** The card says whose drafter it is, how it came about, and what is to be known of its use. */
+
+const facts = (drafter: string): CardFacts => ({
+  config: drafterConfig(drafter),
+  dtype: 'bf16',
+  target: { name: 'Qwen3-8B', fingerprint: 'f00d' },
+  data: { stored: 914_000, fingerprint: 'cafe' },
+  training: {
+    checkpoint: '00001200-w',
+    step: 1200,
+    samples: 5_000,
+    tokens: 1_234_567,
+    heldOutLoss: 1.25,
+    tau: 3.456,
+    settings: { lr: 6e-4 },
+  },
+})
+
+test('card: target, data, steps, acceptance length, settings, and how it is served', () => {
+  const card = drafterCard(facts('drafter_b16'))
+  for (const words of [
+    '# DFlash drafter for Qwen3-8B',
+    'fingerprint `f00d`',
+    '| Looks at layers | 0, 1, 2, 3, 4 (from 0, their outputs) |',
+    '| Data | 914,000 samples; dataset `cafe` |',
+    '| Trained | 1,200 steps, checkpoint `00001200-w` |',
+    '1,234,567 tokens',
+    '| Acceptance length τ | 3.46 (simulated, held-out samples) |',
+    '| Loss | 1.2500 (held-out samples) |',
+    '"lr": 0.0006',
+    '"num_speculative_tokens": 15}',
+    '--speculative-num-draft-tokens 16',
+  ]) {
+    assert.ok(card.includes(words), `${words}\n${card}`)
+  }
+  assert.doesNotMatch(card, /Limits/)
+})
+
+test('card: what was not measured, and what is not known, is said to be so', () => {
+  const { training, data, ...rest } = facts('drafter_b8')
+  const card = drafterCard({
+    ...rest,
+    data: { ...data, fingerprint: null },
+    training: { ...training, tau: null, heldOutLoss: null, settings: null },
+  })
+  assert.match(card, /τ \| not measured/)
+  assert.match(card, /Loss \| not measured/)
+  assert.doesNotMatch(card, /Trained with|dataset/)
+})
+
+test('card: of a sliding drafter it warns that z-lab’s own code ignores the window', () => {
+  const card = drafterCard(facts('drafter_b8_sliding'))
+  assert.match(card, /2 of its 3 layers see \d+ positions/)
+  assert.match(card, /z-lab’s Transformers code ignores the window/)
+  assert.match(card, /VLLM_USE_V2_MODEL_RUNNER=1/)
+})
