@@ -64,6 +64,7 @@ export async function openFeed(input: LoaderInput, parts: OpenParts): Promise<Op
   const feed = new DataFeed({
     rows,
     manifest,
+    away,
     hasAnchor,
     reader,
     format,

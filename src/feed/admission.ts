@@ -1,4 +1,5 @@
 /** How an order log grows: by groups of samples that have come, until no more will. */
+import type { Failure } from '../failure.ts'
 import type { Log } from '../log.ts'
 import type { Arrivals, Group } from './arrivals.ts'
 import type { OrderFile } from './order-file.ts'
@@ -9,6 +10,8 @@ export interface AdmissionParts {
   readonly arrivals: Arrivals
   readonly file: OrderFile
   readonly log: Log
+  /** What to say where there is nothing to train on. */
+  readonly nothing: () => Failure
 }
 
 export class Admission {
@@ -19,8 +22,13 @@ export class Admission {
   }
 
   /** Whether every sample that can be trained on has come to an end. */
-  get complete(): boolean {
+  get isComplete(): boolean {
     return this.#parts.arrivals.complete
+  }
+
+  /** Whether no more will be admitted. */
+  get isOver(): boolean {
+    return this.#parts.order.closed
   }
 
   /**
@@ -35,15 +43,18 @@ export class Admission {
     if (tokens >= 2 * tokensPerBatch || group.tokens.length === shuffleWindow) this.#admit(group)
   }
 
-  /** What has come by now is all that there will be. @returns  whether there is anything */
-  all(): boolean {
-    const { order, arrivals, file } = this.#parts
-    if (order.closed) return true
+  /**
+   * What has come by now is all that there will be.
+   *
+   * @throws  Failure: that of `nothing`, where there is none
+   */
+  all(): void {
+    const { order, arrivals, file, nothing } = this.#parts
+    if (order.closed) return
     const group = arrivals.waiting(Number.POSITIVE_INFINITY)
     if (group.tokens.length > 0) this.#admit(group)
-    if (order.samples.count === 0) return false
+    if (order.samples.count === 0) throw nothing()
     order.close((bytes) => file.append(bytes))
-    return true
   }
 
   /** On the disk first: nobody is given a batch that a crash would make another. */

@@ -1,8 +1,10 @@
 /** Samples that are stored, can be trained on and were not admitted to the training yet. */
 import { Owners } from '../dataset/owners.ts'
 import { stored } from '../manifest/entry.ts'
+import { missingRows } from '../manifest/missing.ts'
 import type { EntryTable } from '../manifest/table.ts'
 import { hashOrder, inOrder } from './hash-order.ts'
+import { NumberedHashes } from './numbered-hashes.ts'
 import type { OrderLog } from './order-log.ts'
 import { isHeldOut } from './split.ts'
 import type { TrainableRows } from './trainable-rows.ts'
@@ -31,20 +33,17 @@ export class Arrivals {
 
   /** Those that came first, so many at most. */
   waiting(max: number): Group {
-    const hashes: Uint8Array[] = []
-    const tokens: number[] = []
+    const found = new NumberedHashes()
     this.#makeRoom()
-    for (let row = 0; row < this.#table.size && tokens.length < max; row++) {
+    for (let row = 0; row < this.#table.size && found.count < max; row++) {
       if (this.#settled[row]) continue
       const { kind, hash } = this.#look(row)
       if (kind === 'settled') this.#settled[row] = 1
-      if (kind !== 'arrived') continue
-      hashes.push(hash)
-      tokens.push(this.#table.entryAt(row).tokens)
+      if (kind === 'arrived') found.add(hash, Uint32Array.of(this.#table.entryAt(row).tokens))
     }
-    const all = Buffer.concat(hashes)
-    const order = hashOrder(all)
-    return { hashes: inOrder(all, order), tokens: order.map((i) => tokens[i]) }
+    const [hashes, tokens] = [found.hashes(), found.tokens()]
+    const order = hashOrder(hashes)
+    return { hashes: inOrder(hashes, order), tokens: order.map((i) => tokens[i]) }
   }
 
   /** They are in the log now. */
@@ -57,12 +56,7 @@ export class Arrivals {
   /** Whether each sample that can be trained on has come to an end: no more will arrive. */
   get complete(): boolean {
     const { hashes, count } = this.#rows
-    if (this.#table.size < count) return false
-    for (let at = 0; at < hashes.length; at += 16) {
-      const entry = this.#table.get(Buffer.from(hashes.subarray(at, at + 16)).toString('hex'))
-      if (entry === undefined || entry.status === 'lost') return false
-    }
-    return true
+    return this.#table.size >= count && missingRows(hashes, this.#table).length === 0
   }
 
   /** The table's rows stay where they are; it only grows. */

@@ -3,7 +3,7 @@
  * Which samples a batch has follows from the order log alone; this reads them ahead, within a
  * bound, and lets the log grow while extraction still runs.
  */
-import { type Clock, sleep } from '../clock.ts'
+import { sleep } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import type { Log } from '../log.ts'
 import type { Manifest } from '../manifest/log.ts'
@@ -11,6 +11,7 @@ import { Admission } from './admission.ts'
 import { Arrivals } from './arrivals.ts'
 import { Course, type PlannedBatch } from './course.ts'
 import { type FeedSize, feedSize, nothingToTrainOn } from './feed-size.ts'
+import { Following, type FollowingParts } from './following.ts'
 import { HeldOut } from './held-out.ts'
 import { type LoadParts, loadBatch } from './load-batch.ts'
 import type { OrderFile } from './order-file.ts'
@@ -22,24 +23,20 @@ import { batchBytes, type TrainingBatch } from './training-batch.ts'
 
 /** How long a question for a batch waits for its answer. */
 const askMs = 5000
-/** Between two looks at the manifest of a run that is followed. */
-const followMs = 2000
+const pollMs = 500
 /** With fewer batches than these before its end, the log is to grow. */
 const batchesAhead = 8
 /** So many batches in a row of which nothing could be used, and it is not the samples' fault. */
 const barrenMax = 3
 
-export interface FeedParts extends Omit<LoadParts, 'rows' | 'table'> {
+export interface FeedParts extends Omit<LoadParts, 'rows' | 'table'>, FollowingParts {
   readonly rows: TrainableRows
   readonly manifest: Pick<Manifest, 'table' | 'replay'>
   readonly wanted: WantedOrder
   readonly epochs: number
-  /** Whether samples are still being stored, and belong to the first epoch as they come. */
-  readonly follows: boolean
   readonly file: OrderFile
   /** Of batches that are under way or wait to be asked for. */
   readonly bytesMax: number
-  readonly clock: Clock
   readonly log: Log
 }
 
@@ -65,15 +62,15 @@ interface Begun {
 
 export class DataFeed {
   readonly #parts: FeedParts
-  #mode: 'following' | 'ended'
+  readonly #following: Following
   #begun: Begun | undefined
-  #looking: Promise<void> | undefined
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #beginning: Promise<unknown> = Promise.resolve()
+  readonly #stopped = new AbortController()
   #barren = 0
 
   constructor(parts: FeedParts) {
     this.#parts = parts
-    this.#mode = parts.follows ? 'following' : 'ended'
+    this.#following = new Following(parts)
   }
 
   /** The training that is served; null before `begin`. */
@@ -86,39 +83,26 @@ export class DataFeed {
    *
    * @param record  what `record` gave, from the checkpoint that is resumed; null: a new training
    * @throws        Failure `invalid`: nothing to train on, or begun with another configuration;
-   *                `corrupt`: the record is damaged
+   *                `corrupt`: the record is damaged; as the manifest says
    */
-  begin(training: string, record: Uint8Array | null): FeedSize {
-    const { file, log, rows, wanted } = this.#parts
-    const given = record ? OrderLog.decode(record) : undefined
-    const here = this.#begun?.course.log ?? file.read(log)
-    const order = startLog({ training, given, here }, wanted, () => rows.hashes)
-    const begun = order === this.#begun?.course.log ? this.#begun : this.#open(order)
-    if (this.#mode === 'ended') this.#admitAll(begun)
-    if (begun !== this.#begun) this.#begun?.ahead.clear()
-    this.#begun = begun
-    return feedSize(begun.course, rows)
+  async begin(training: string, record: Uint8Array | null): Promise<FeedSize> {
+    const size = this.#beginning.then(() => this.#begin(training, record))
+    this.#beginning = size.catch(() => undefined)
+    return await size
   }
 
   /** @throws  Failure: as the store or the manifest says; `corrupt`: batch after batch is empty */
   async next(plan: number): Promise<Fed> {
+    if (this.#stopped.signal.aborted) return 'later'
     if (!this.#begun) return 'unbegun'
-    const { course, ahead } = this.#begun
-    const { clock } = this.#parts
-    const until = clock.now() + askMs
-    // So early that the next ones are read while this one is computed.
-    if (course.at(plan + batchesAhead) === 'later') await this.#follow()
-    while (course.at(plan) === 'later' && clock.now() < until) {
-      await sleep(askMs / 4, clock)
-      await this.#follow()
-    }
-    const at = course.at(plan)
-    if (typeof at === 'string') return at
     const enough = new AbortController()
-    const leftMs = Math.max(0, until - clock.now())
-    const late = sleep(leftMs, clock, enough.signal).catch(() => undefined)
-    const batch = await ahead.take(plan, late).finally(() => enough.abort())
-    return batch ?? 'later'
+    const over = AbortSignal.any([enough.signal, this.#stopped.signal])
+    const late = sleep(askMs, this.#parts.clock, over).catch(() => undefined)
+    try {
+      return await this.#next(this.#begun, plan, late)
+    } finally {
+      enough.abort()
+    }
   }
 
   /** A batch of what is held out, by its number; undefined past the last. */
@@ -133,8 +117,7 @@ export class DataFeed {
 
   /** The run that was followed has ended: what is stored when the manifest is read next is all. */
   extractionEnded(): void {
-    this.#mode = 'ended'
-    this.#lookedAt = Number.NEGATIVE_INFINITY
+    this.#following.ended()
   }
 
   /** @throws  Failure `invalid`: another training is served, or none */
@@ -146,9 +129,12 @@ export class DataFeed {
     })
   }
 
-  /** Ends all that is being read: nobody asks any more. */
+  /** Ends all that is being read; whoever asks from now on is told `later`. */
   stop(): void {
+    this.#stopped.abort()
+    this.#following.stop()
     this.#begun?.ahead.clear()
+    this.#begun?.heldOut.stop()
   }
 
   get work(): string {
@@ -169,6 +155,35 @@ export class DataFeed {
   get #required(): Begun {
     if (this.#begun) return this.#begun
     throw new Error('no training has begun')
+  }
+
+  async #begin(training: string, record: Uint8Array | null): Promise<FeedSize> {
+    const { file, log, rows, wanted } = this.#parts
+    const given = record ? OrderLog.decode(record) : undefined
+    const here = this.#begun?.course.log ?? file.read(log)
+    const order = startLog({ training, given, here }, wanted, () => rows.hashes)
+    const begun = order === this.#begun?.course.log ? this.#begun : this.#open(order)
+    if (!order.closed) await this.#following.lookNow(begun.admission)
+    if (begun !== this.#begun) this.#begun?.ahead.clear()
+    this.#begun = begun
+    return feedSize(begun.course, rows)
+  }
+
+  async #next(begun: Begun, plan: number, late: Promise<void>): Promise<Fed> {
+    const { course, ahead, admission } = begun
+    const lateness = late.then(() => 'late' as const)
+    // So early that the next ones are read while this one is computed.
+    if (course.at(plan + batchesAhead) === 'later') {
+      this.#following.look(admission).catch(() => undefined)
+    }
+    while (course.at(plan) === 'later') {
+      const end = await Promise.race([this.#following.look(admission), lateness])
+      const isSettled = course.at(plan) !== 'later'
+      if (end === 'late' && !isSettled) return 'later'
+      if (!isSettled) await Promise.race([sleep(pollMs, this.#parts.clock), lateness])
+    }
+    const at = course.at(plan)
+    return typeof at === 'string' ? at : ((await ahead.take(plan, late)) ?? 'later')
   }
 
   #open(order: OrderLog): Begun {
@@ -193,8 +208,10 @@ export class DataFeed {
       bytesMax,
     })
     const arrivals = new Arrivals(manifest.table, rows, order)
-    const admission = new Admission({ order, arrivals, file, log })
-    return { course, admission, ahead, heldOut: new HeldOut({ ...parts, order }) }
+    const nothing = () => nothingToTrainOn(rows, manifest.table)
+    const admission = new Admission({ order, arrivals, file, log, nothing })
+    const heldOut = new HeldOut({ ...parts, order, bytesMax: bytesMax / 8 })
+    return { course, admission, ahead, heldOut }
   }
 
   /** A store that has lost all would otherwise be trained on to the end, in silence. */
@@ -206,30 +223,5 @@ export class DataFeed {
     throw new Failure('corrupt', `no sample could be used, batch after batch. ${facts}`, {
       remedy: 'See `draftsmith verify`: the store may have lost its samples.',
     })
-  }
-
-  /** One look at a time, and not too often: whoever asks meanwhile waits for the one under way. */
-  async #follow(): Promise<void> {
-    const { clock } = this.#parts
-    if (this.#begun?.course.log.closed || clock.now() - this.#lookedAt < followMs) return
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined
-      this.#lookedAt = clock.now()
-    })
-    await this.#looking
-  }
-
-  async #look(): Promise<void> {
-    const mode = this.#mode
-    await this.#parts.manifest.replay()
-    if (!this.#begun) return
-    const { admission } = this.#begun
-    if (mode === 'ended' || admission.complete) this.#admitAll(this.#begun)
-    else admission.some()
-  }
-
-  #admitAll({ admission }: Begun): void {
-    const { manifest, rows } = this.#parts
-    if (!admission.all()) throw nothingToTrainOn(rows, manifest.table)
   }
 }

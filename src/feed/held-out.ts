@@ -4,26 +4,38 @@ import { type LoadParts, loadBatch } from './load-batch.ts'
 import { NumberedHashes } from './numbered-hashes.ts'
 import type { OrderLog } from './order-log.ts'
 import { packSamples } from './pack.ts'
+import { Prefetch } from './prefetch.ts'
 import { isHeldOut } from './split.ts'
 import type { TrainableRows } from './trainable-rows.ts'
-import type { TrainingBatch } from './training-batch.ts'
+import { batchBytes, type TrainingBatch } from './training-batch.ts'
 
 interface HeldOutParts extends LoadParts {
   readonly rows: TrainableRows
   readonly order: OrderLog
+  /** Of batches that are read ahead. */
+  readonly bytesMax: number
 }
 
 /** Of no epoch. */
 const epoch = -1
+const neverLate = new Promise<void>(() => undefined)
 
 export class HeldOut {
   readonly #parts: HeldOutParts
-  readonly #never = new AbortController().signal
+  readonly #ahead: Prefetch<TrainingBatch>
   #samples = new NumberedHashes()
-  #batches: PlannedBatch[] = []
+  #batches: readonly PlannedBatch[] = []
 
   constructor(parts: HeldOutParts) {
     this.#parts = parts
+    this.#ahead = new Prefetch({
+      load: (batch, signal) => loadBatch(this.#batches[batch], this.#samples, { ...parts, signal }),
+      bytesOf: (batch) => {
+        const planned = this.#batches[batch]
+        return planned && batchBytes(planned.shape, parts.format)
+      },
+      bytesMax: parts.bytesMax,
+    })
   }
 
   /**
@@ -32,13 +44,17 @@ export class HeldOut {
    */
   async take(batch: number): Promise<TrainingBatch | undefined> {
     if (batch === 0) this.#settle()
-    const planned = this.#batches[batch]
-    if (!planned) return undefined
-    return await loadBatch(planned, this.#samples, { ...this.#parts, signal: this.#never })
+    return await this.#ahead.take(batch, neverLate)
+  }
+
+  /** Ends all that is being read. */
+  stop(): void {
+    this.#ahead.clear()
   }
 
   #settle(): void {
     const { order, rows, table } = this.#parts
+    this.#ahead.clear()
     this.#samples = new NumberedHashes()
     rows.tokens.forEach((tokens, i) => {
       const bytes = rows.hashes.subarray(i * 16, i * 16 + 16)

@@ -27,7 +27,7 @@ test('feed: while the store is away no sample is left out; then all goes on', as
   const store = new Away()
   const { open } = await feedRig(t, rows, { store, clock: new HastyClock() })
   const opened = await open()
-  opened.feed.begin('t', null)
+  await opened.feed.begin('t', null)
   store.failure = new Failure('unavailable', 'gone for a while')
   store.left = 40
   const batches = await batchesFrom(opened)
@@ -39,7 +39,7 @@ test('feed: a store that stays away past the deadline is told, and may come back
   const store = new Away()
   const { open } = await feedRig(t, rows, { store, clock: new HastyClock() })
   const opened = await open()
-  opened.feed.begin('t', null)
+  await opened.feed.begin('t', null)
   store.failure = new Failure('unavailable', 'gone for good')
   await assert.rejects(
     fed(opened, 0),
@@ -55,7 +55,7 @@ test('feed: a store that refuses is told at once', async (t) => {
   const store = new Away()
   const { open } = await feedRig(t, rows, { store, clock: new HastyClock() })
   const opened = await open()
-  opened.feed.begin('t', null)
+  await opened.feed.begin('t', null)
   store.failure = new Failure('invalid', 'access denied')
   await assert.rejects(fed(opened, 0), (error) => isFailure(error, 'invalid'))
 })

@@ -48,7 +48,7 @@ function assertFilled(batch: TrainingBatch, samples: ReadonlyMap<string, StoredS
 test('feed: batches hold their samples, padded with zeros, each one once an epoch', async (t) => {
   const { open, samples } = await feedRig(t, rows(60))
   const opened = await open()
-  const size = opened.feed.begin('t', null)
+  const size = await opened.feed.begin('t', null)
   const batches: readonly (TrainingBatch & LearningBatch)[] = await batchesFrom(opened)
   assert.deepEqual(size.batches, [batches.length / 2, batches.length / 2])
   assert.equal(size.samples, 60)
@@ -66,7 +66,7 @@ test('feed: the final state comes apart from the layers; f32 as floats, f16 as b
     const of = { ...identity, dtype, captureFinal: true }
     const { open, samples } = await feedRig(t, rows(5), { identity: of })
     const opened = await open()
-    opened.feed.begin('t', null)
+    await opened.feed.begin('t', null)
     const batch = await fed(opened, 0)
     assert.ok(typeof batch === 'object')
     assert.equal(batch.hidden instanceof Float32Array, dtype === 'f32')
@@ -94,40 +94,40 @@ test('feed: the final state comes apart from the layers; f32 as floats, f16 as b
 test('feed: what is asked for again is the same again, and so it is after a restart', async (t) => {
   const { open } = await feedRig(t, rows(40))
   const opened = await open()
-  opened.feed.begin('t', null)
+  await opened.feed.begin('t', null)
   const batches = await batchesFrom(opened)
   assert.deepEqual(await fed(opened, 3), batches[3])
   assert.deepEqual(await fed(opened, 3), batches[3])
   assert.deepEqual(await fed(opened, 0), batches[0])
   const later = await open()
   assert.equal(await later.feed.next(5), 'unbegun')
-  later.feed.begin('t', null)
+  await later.feed.begin('t', null)
   assert.deepEqual(await batchesFrom(later, 5), batches.slice(5))
 })
 
 test('feed: resumed elsewhere from its record, though the store has grown since', async (t) => {
   const rig = await feedRig(t, rows(50), { stored: 30 })
   const opened = await rig.open()
-  opened.feed.begin('t', null)
+  await opened.feed.begin('t', null)
   const batches = await batchesFrom(opened)
   const record = opened.feed.record()
   await rig.add(rig.samples.slice(30))
   const elsewhere = await feedRig(t, rows(50), { store: rig.store, stored: 0 })
   const resumed = await elsewhere.open()
-  resumed.feed.begin('t', record)
+  await resumed.feed.begin('t', record)
   assert.deepEqual(await batchesFrom(resumed, 4), batches.slice(4))
   const anew = await elsewhere.open()
-  assert.equal(anew.feed.begin('another', null).samples, 50)
+  assert.equal((await anew.feed.begin('another', null)).samples, 50)
 })
 
 test('feed: the order of the dataset changes nothing', async (t) => {
   const rig = await feedRig(t, rows(30))
   const opened = await rig.open()
-  opened.feed.begin('t', null)
+  await opened.feed.begin('t', null)
   const batches = await batchesFrom(opened)
   await writeRows(rig.input.dataset.path, rows(30).reverse(), { shards: 3 })
   const turned = await rig.open()
-  turned.feed.begin('u', null)
+  await turned.feed.begin('u', null)
   assert.deepEqual(await batchesFrom(turned), batches)
 })
 
@@ -142,7 +142,7 @@ test('feed: samples that are gone or damaged are named, and not trained on', asy
   await store.put(keyOf(flipped), flipped.bytes)
   await store.put(keyOf(cut), cut.bytes.subarray(0, 100))
   const opened = await open()
-  opened.feed.begin('t', null)
+  await opened.feed.begin('t', null)
   const batches = await batchesFrom(opened)
   const good = byHash(others)
   for (const batch of batches) assertFilled(batch, good)
@@ -158,7 +158,7 @@ test('feed: samples that are gone or damaged are named, and not trained on', asy
 test('feed: a store that has lost everything ends the training', async (t) => {
   const { open, samples, store } = await feedRig(t, rows(60))
   const opened = await open()
-  opened.feed.begin('t', null)
+  await opened.feed.begin('t', null)
   for await (const { key } of store.list('hidden-states/')) await store.remove(key)
   await assert.rejects(batchesFrom(opened), (error) => isFailure(error, 'corrupt'))
   assert.ok(opened.leftOut.count < samples.length)
@@ -176,7 +176,7 @@ test('feed: rows without an anchor are left out and counted; its rows’ masks j
     of([10, 11], [0, 0]),
   ])
   const opened = await open()
-  const { rows: counts, samples } = opened.feed.begin('t', null)
+  const { rows: counts, samples } = await opened.feed.begin('t', null)
   assert.equal(samples, 2)
   assert.deepEqual(counts, {
     rows: 6,
@@ -194,7 +194,7 @@ test('feed: rows without an anchor are left out and counted; its rows’ masks j
 test('feed: what is held out is never trained on, and comes as batches of its own', async (t) => {
   const rig = await feedRig(t, rows(100), { train: { heldOut: 0.1 }, stored: 80 })
   const opened = await rig.open()
-  const { heldOut } = opened.feed.begin('t', null)
+  const { heldOut } = await opened.feed.begin('t', null)
   assert.equal(heldOut, 10)
   const trained = new Set(hashesIn(await batchesFrom(opened)))
   const held = async () => {
@@ -214,28 +214,28 @@ test('feed: what is held out is never trained on, and comes as batches of its ow
   // More rows, in another order: no sample changes sides.
   await writeRows(rig.input.dataset.path, rows(300).reverse())
   const extended = await rig.open()
-  extended.feed.begin('t', opened.feed.record())
+  await extended.feed.begin('t', opened.feed.record())
   assert.deepEqual(await extended.feed.heldOut(0), batches[0])
 })
 
 test('feed: another configuration than the training’s is refused, each value named', async (t) => {
   const { open, input } = await feedRig(t, rows(20), { train: { heldOut: 0.2 } })
   const { feed } = await open()
-  feed.begin('t', null)
+  await feed.begin('t', null)
   const { train } = input
   const changed = await open({ train: { ...train, tokensPerBatch: 2048, heldOut: null } })
-  assert.throws(
+  await assert.rejects(
     () => changed.feed.begin('t', feed.record()),
     (error) =>
       isFailure(error, 'invalid') &&
       /train\.tokensPerBatch: training=1024, now=2048/.test(error.message) &&
       /train\.heldOut: training=0\.2, now=null/.test(error.message),
   )
-  assert.throws(
+  await assert.rejects(
     () => feed.begin('another', feed.record()),
     (error) => isFailure(error, 'invalid'),
   )
-  assert.throws(
+  await assert.rejects(
     () => feed.begin('t', feed.record().subarray(1)),
     (error) => isFailure(error, 'corrupt'),
   )
@@ -246,11 +246,11 @@ test('feed: nothing to train on is told before the first batch', async (t) => {
   const { feed } = await none.open()
   const told = (error: unknown) =>
     isFailure(error, 'invalid') && /no sample to train on.*stored=0/.test(error.message)
-  assert.throws(() => feed.begin('t', null), told)
+  await assert.rejects(() => feed.begin('t', null), told)
   assert.equal(await feed.next(0), 'unbegun')
   const unsupervised = await feedRig(t, [[1], [2]])
   const opened = await unsupervised.open()
-  assert.throws(
+  await assert.rejects(
     () => opened.feed.begin('t', null),
     (error) => isFailure(error, 'invalid') && /without an anchor=2/.test(error.message),
   )

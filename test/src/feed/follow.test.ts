@@ -18,7 +18,7 @@ async function following(t: Parameters<typeof feedRig>[0], stored: number) {
   })
   const open = async () => {
     const opened = await rig.open()
-    opened.feed.begin('t', null)
+    await opened.feed.begin('t', null)
     return opened
   }
   return { ...rig, open }
@@ -73,7 +73,7 @@ test('follow: a resume replays the very same order, then goes on', async (t) => 
 
   // Here, where it had gone further than the checkpoint: as if it had never stopped.
   const here = await rig.open()
-  here.feed.begin('t', record)
+  await here.feed.begin('t', record)
   assert.deepEqual(await batchesFrom(here), all)
 
   // Elsewhere the checkpoint is all there is: the same as far as it goes, then every other sample.
@@ -84,7 +84,7 @@ test('follow: a resume replays the very same order, then goes on', async (t) => 
     input: { follows: true },
   })
   const elsewhere = await other.open()
-  elsewhere.feed.begin('t', record)
+  await elsewhere.feed.begin('t', record)
   const resumed = await batchesFrom(elsewhere)
   assert.deepEqual(resumed.slice(0, first.length), first)
   const seen = hashesIn(resumed.filter(({ epoch }) => epoch === 0))
