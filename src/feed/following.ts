@@ -1,4 +1,4 @@
-/** A run that still stores samples: its manifest is looked at again and again, as long as needed. */
+/** A run that still stores samples: its manifest is looked at again and again while it does. */
 import type { Clock } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import type { Manifest } from '../manifest/log.ts'
@@ -42,8 +42,8 @@ export class Following {
   /**
    * Admits what has come since, where the last look is long enough ago; one at a time.
    *
-   * @throws Failure `corrupt`: the manifest is damaged; `unavailable`: the store stays out of reach;
-   *         `invalid`: there is nothing to train on
+   * @throws Failure `corrupt`: the manifest is damaged; `unavailable`: the store stays out of
+   *         reach; `invalid`: there is nothing to train on
    */
   async look(admission: Admission): Promise<void> {
     const { clock } = this.#parts
