@@ -8,18 +8,26 @@ import { freeBytes } from '../spool/spool.ts'
 export class DiskRoom {
   readonly #dir: string
   readonly #keepFree: number
+  readonly #free: () => Promise<number>
   /** Bytes of files under way: the disk may not tell of them yet. */
   #writing = 0
 
-  /** @param keepFree  bytes that the disk keeps, whoever writes on it */
-  constructor(dir: string, keepFree: number) {
+  /**
+   * @param keepFree  bytes that the disk keeps, whoever writes on it
+   * @param free      bytes free now
+   */
+  constructor(dir: string, keepFree: number, free = () => freeBytes(dir)) {
     this.#dir = dir
     this.#keepFree = keepFree
+    this.#free = free
   }
 
   /** @throws Failure `unavailable`: so many bytes more would leave too little */
   async require(bytes: number): Promise<void> {
-    const free = await freeBytes(this.#dir)
+    this.#check(bytes, await this.#free())
+  }
+
+  #check(bytes: number, free: number): void {
     if (free - this.#writing - bytes >= this.#keepFree) return
     const facts = {
       want: formatBytes(bytes),
@@ -37,7 +45,9 @@ export class DiskRoom {
   async write(path: string, parts: readonly Uint8Array[]): Promise<void> {
     const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0)
     const temporary = `${path}.partial`
-    await this.require(bytes)
+    const free = await this.#free()
+    // With nothing in between: of two that both look, one counts before the other does.
+    this.#check(bytes, free)
     this.#writing += bytes
     try {
       await writeSynced(temporary, parts)

@@ -15,7 +15,10 @@ export class Differing extends Error {}
  *
  * @throws  Differing: the object is gone, cut, or has other bytes; Failure as the store throws it
  */
-export async function readSample(store: ObjectStore, entry: ManifestEntry): Promise<Uint8Array> {
+export async function readSample(
+  store: Pick<ObjectStore, 'get'>,
+  entry: ManifestEntry,
+): Promise<Uint8Array> {
   try {
     return await readOnce(store, entry)
   } catch (error) {
@@ -25,7 +28,10 @@ export async function readSample(store: ObjectStore, entry: ManifestEntry): Prom
   }
 }
 
-async function readOnce(store: ObjectStore, entry: ManifestEntry): Promise<Uint8Array> {
+async function readOnce(
+  store: Pick<ObjectStore, 'get'>,
+  entry: ManifestEntry,
+): Promise<Uint8Array> {
   const { length, offset } = entry
   const bytes = new Uint8Array(length)
   for (let at = 0; at < length; at += pieceBytes) {
