@@ -31,49 +31,68 @@ type Attended = readonly [mixed: Value, context: Value, block: Value]
  */
 export const blockAttention = composite<BlockAttentionInputs, { readonly scale: number }, Attended>(
   {
-    forward(
-      b,
-      [query, contextKey, contextValue, blockKey, blockValue, contextMask, blockMask],
-      at,
-    ) {
-      const { scale } = at
-      const { wide, tall } = layouts(b, query)
-      const tokens = lengths(contextKey)[2]
-      const slots = lengths(blockKey)[3]
-      const far = tall(b.matmul(wide(query), contextKey, { transB: true, alpha: scale }))
-      const near = b.matmul(query, blockKey, { transB: true, alpha: scale })
-      const scores = b.concat(
-        [b.add(far, contextMask), blockMask ? b.add(near, blockMask) : near],
-        4,
-      )
-      const shares = b.op('Softmax', [scores], { axis: 4 })
-      const [context, block] = b.split(shares, [tokens, slots], 4)
-      const mixed = b.add(tall(b.matmul(wide(context), contextValue)), b.matmul(block, blockValue))
-      return [mixed, context, block]
-    },
-    vjp({ b, inputs, settings, outputs: [mixed, context, block], g }) {
-      const [query, contextKey, contextValue, blockKey, blockValue] = inputs
-      const alpha = settings.scale
-      const { wide, tall } = layouts(b, query)
-      // Through the softmax: p ⊙ (dp − Σ p dp), and Σ p dp is what the result itself gives with g.
-      const mean = b.sum(b.mul(g, mixed), [4])
-      const dFar = wide(
-        b.mul(context, b.sub(tall(b.matmul(wide(g), contextValue, { transB: true })), mean)),
-      )
-      const dNear = b.mul(block, b.sub(b.matmul(g, blockValue, { transB: true }), mean))
-      return [
-        () =>
-          b.add(tall(b.matmul(dFar, contextKey, { alpha })), b.matmul(dNear, blockKey, { alpha })),
-        () => b.matmul(dFar, wide(query), { transA: true, alpha }),
-        () => b.matmul(wide(context), wide(g), { transA: true }),
-        () => b.matmul(dNear, query, { transA: true, alpha }),
-        () => b.matmul(block, g, { transA: true }),
-        null,
-        null,
-      ]
+    forward: (b, inputs, { scale }) => attended(b, inputs, scale),
+    vjp({ b, inputs, settings: { scale }, outputs, g }) {
+      const back = attendedBack(b, { inputs, outputs, scale, g })
+      return [back.query, back.contextKey, back.contextValue, back.blockKey, back.blockValue]
     },
   },
 )
+
+/** What the composite computes, for others that do so piece by piece. */
+export function attended(
+  b: Builder,
+  [
+    query,
+    contextKey,
+    contextValue,
+    blockKey,
+    blockValue,
+    contextMask,
+    blockMask,
+  ]: BlockAttentionInputs,
+  scale: number,
+): Attended {
+  const { wide, tall } = layouts(b, query)
+  const tokens = lengths(contextKey)[2]
+  const slots = lengths(blockKey)[3]
+  const far = tall(b.matmul(wide(query), contextKey, { transB: true, alpha: scale }))
+  const near = b.matmul(query, blockKey, { transB: true, alpha: scale })
+  const scores = b.concat([b.add(far, contextMask), blockMask ? b.add(near, blockMask) : near], 4)
+  const shares = b.op('Softmax', [scores], { axis: 4 })
+  const [context, block] = b.split(shares, [tokens, slots], 4)
+  const mixed = b.add(tall(b.matmul(wide(context), contextValue)), b.matmul(block, blockValue))
+  return [mixed, context, block]
+}
+
+interface Back {
+  readonly inputs: BlockAttentionInputs
+  readonly outputs: Attended
+  readonly scale: number
+  /** Of the result. */
+  readonly g: Value
+}
+
+/** The gradients of what goes into it, each built where it is asked for. */
+export function attendedBack(b: Builder, { inputs, outputs, scale: alpha, g }: Back) {
+  const [query, contextKey, contextValue, blockKey, blockValue] = inputs
+  const [mixed, context, block] = outputs
+  const { wide, tall } = layouts(b, query)
+  // Through the softmax: p ⊙ (dp − Σ p dp), and Σ p dp is what the result itself gives with g.
+  const mean = b.sum(b.mul(g, mixed), [4])
+  const dFar = wide(
+    b.mul(context, b.sub(tall(b.matmul(wide(g), contextValue, { transB: true })), mean)),
+  )
+  const dNear = b.mul(block, b.sub(b.matmul(g, blockValue, { transB: true }), mean))
+  return {
+    query: () =>
+      b.add(tall(b.matmul(dFar, contextKey, { alpha })), b.matmul(dNear, blockKey, { alpha })),
+    contextKey: () => b.matmul(dFar, wide(query), { transA: true, alpha }),
+    contextValue: () => b.matmul(wide(context), wide(g), { transA: true }),
+    blockKey: () => b.matmul(dNear, query, { transA: true, alpha }),
+    blockValue: () => b.matmul(block, g, { transA: true }),
+  }
+}
 
 /** Between [.., blocks, rows, n] and [.., blocks · rows, n]: the context's keys meet all rows. */
 function layouts(b: Builder, query: Value) {

@@ -1,5 +1,6 @@
 /** A training batch as the drafter's rows: where each lies, what it sees, and how blocks attend. */
-import { blockAttention } from '../autodiff/block-attention.ts'
+import { type BlockAttentionInputs, blockAttention } from '../autodiff/block-attention.ts'
+import { boundedAttention } from '../autodiff/bounded-attention.ts'
 import { Builder } from '../graph/builder.ts'
 import type { Graph } from '../graph/graph.ts'
 import type { Value } from '../graph/ops.ts'
@@ -71,8 +72,8 @@ export class BlockRows {
     return masks
   }
 
-  /** The attention of layer i. */
-  attend(i: number, context: KeysValues): Attend {
+  /** The attention of layer i, scores of so many bytes at once, those of one block at least. */
+  attend(i: number, context: KeysValues, chunkBytes: number): Attend {
     const { heads, kvHeads, headDim, blockSize: slots, layerTypes } = this.config
     const { rows, tokens, blocks } = this.shape
     const masks = this.masks(layerTypes[i])
@@ -87,20 +88,22 @@ export class BlockRows {
       // [rows, blocks, slots, kvHeads, group, headDim] → [rows, kvHeads, blocks, group · slots, headDim]
       const apart = b.reshape(query, [rows, blocks, slots, kvHeads, group, headDim])
       const turned = b.transpose(apart, [0, 3, 1, 4, 2, 5])
-      const [mixed] = blockAttention(
-        this.graph,
-        `${name}.blocks`,
-        [
-          b.reshape(turned, [rows, kvHeads, blocks, group * slots, headDim]),
-          ofContext(context.key),
-          ofContext(context.value),
-          ofBlocks(block.key),
-          ofBlocks(block.value),
-          masks.context,
-          masks.block,
-        ],
-        { scale: 1 / Math.sqrt(headDim) },
-      )
+      const inputs: BlockAttentionInputs = [
+        b.reshape(turned, [rows, kvHeads, blocks, group * slots, headDim]),
+        ofContext(context.key),
+        ofContext(context.value),
+        ofBlocks(block.key),
+        ofBlocks(block.value),
+        masks.context,
+        masks.block,
+      ]
+      const blockBytes = 4 * rows * heads * slots * (tokens + slots)
+      const blocksAtOnce = Math.max(1, Math.floor(chunkBytes / blockBytes))
+      const scale = 1 / Math.sqrt(headDim)
+      const [mixed] =
+        blocksAtOnce < blocks
+          ? boundedAttention(this.graph, `${name}.blocks`, inputs, { scale, blocksAtOnce })
+          : blockAttention(this.graph, `${name}.blocks`, inputs, { scale })
       const back = b.reshape(mixed, [rows, kvHeads, blocks, group, slots, headDim])
       const joined = b.transpose(back, [0, 2, 4, 1, 3, 5])
       return b.reshape(joined, [rows * blocks * slots, heads * headDim])

@@ -45,8 +45,8 @@ export class GraphsByShape {
     const [oldest] = this.#open.keys()
     if (this.#open.size >= openMax && oldest !== undefined) await this.#close(oldest)
     const { drafter, options, tiedEmbeddings } = this.#parts
-    const { logitBytes, recompute, distillation } = options
-    const settings = { shape, dtype, tiedEmbeddings, logitBytes, recompute, learns, distillation }
+    const { chunkBytes, recompute, distillation } = options
+    const settings = { shape, dtype, tiedEmbeddings, chunkBytes, recompute, learns, distillation }
     return await openTrainingSession(
       lossGraph(drafter, { ...settings, frozen: 'inputs' }),
       this.#parts,

@@ -48,8 +48,8 @@ export interface LearningOptions {
   /** Null: from the labels alone. */
   readonly distillation: Distillation | null
   readonly optimizer: AdamwSettings
-  /** Logits of so many bytes are there at once. */
-  readonly logitBytes: number
+  /** Logits of so many bytes are there at once, and scores of attention. */
+  readonly chunkBytes: number
   /** Layers are computed again on the way back: less memory, more time. */
   readonly recompute: boolean
 }

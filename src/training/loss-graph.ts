@@ -22,8 +22,8 @@ export interface LossGraphOptions {
   readonly tiedEmbeddings: boolean
   /** Where embedding and head lie; or `inputs`, in float32. */
   readonly frozen: Weights | 'inputs'
-  /** Logits of so many bytes are there at once; chunks of rows follow each other. */
-  readonly logitBytes: number
+  /** Logits of so many bytes are there at once, and scores of attention: chunks follow each other. */
+  readonly chunkBytes: number
   /** Layers are computed again on the way back: their values need not be kept. */
   readonly recompute: boolean
   /** With the gradients; otherwise the loss alone, as held-out samples want it. */
@@ -99,13 +99,13 @@ function slotsLoss(target: Parameters, { drafted, labels, places, options }: Dra
   const weights = graph.input('weights', type)
   const head = headOf(target, { config, options })
   const wanted = flat(labels, [])
-  const { distillation, logitBytes } = options
+  const { distillation, chunkBytes } = options
   const teacher = distillation ? teacherRows(graph, { places, options }) : undefined
   const [loss, crossEntropy, predicted, divergence] = headLoss(
     graph,
     'head',
     [flat(drafted, [hidden]), head, wanted, flat(weights, []), teacher],
-    { logitBytes, trained: false, ...(distillation && { distillation }) },
+    { logitBytes: chunkBytes, trained: false, ...(distillation && { distillation }) },
   )
   const correct = graph.cast('correct:f32', b.op('Equal', [predicted, wanted], {}), 'F32')
   graph.output('loss', loss)
@@ -196,7 +196,10 @@ function draft(p: Parameters, { embedded, places, options }: Batch): Value {
   const feature = contextFeature(p, hidden, config)
   let x = embedded
   for (let i = 0; i < config.layers; i++) {
-    const build = ([x, feature]: readonly Value[]) => [layer(p, { x, feature, i, places })]
+    const { chunkBytes } = options
+    const build = ([x, feature]: readonly Value[]) => [
+      layer(p, { x, feature, i, places, chunkBytes }),
+    ]
     const name = `layers.${i}`
     ;[x] = options.recompute
       ? recomputed(p.graph, { name, inputs: [x, feature] }, build)
@@ -210,13 +213,14 @@ interface Layer {
   readonly feature: Value
   readonly i: number
   readonly places: BlockRows
+  readonly chunkBytes: number
 }
 
-function layer(p: Parameters, { x, feature, i, places }: Layer): Value {
+function layer(p: Parameters, { x, feature, i, places, chunkBytes }: Layer): Value {
   const { config } = places
   const own = p.within(`layers.${i}`)
   const context = keysValues(own, feature, { of: 'context', turning: places.context, config })
-  const attend = places.attend(i, context)
+  const attend = places.attend(i, context, chunkBytes)
   return drafterLayer(own, x, { turning: places.block, attend, config })
 }
 

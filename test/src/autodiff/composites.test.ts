@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gradients } from '../../../src/autodiff/backward.ts'
 import { blockAttention } from '../../../src/autodiff/block-attention.ts'
+import { boundedAttention } from '../../../src/autodiff/bounded-attention.ts'
 import { headLoss } from '../../../src/autodiff/head-loss.ts'
 import { recomputed } from '../../../src/autodiff/recomputed.ts'
 import { swiglu } from '../../../src/autodiff/swiglu.ts'
@@ -21,15 +22,19 @@ test('autodiff: SwiGLU', () =>
     build: (b, [gate, up]) => swiglu(b.graph, 'swiglu', [gate, up], {})[0],
   }))
 
-const attended = (masks: 'context' | 'both') => (b: Builder, inputs: readonly Value[]) => {
-  const [query, contextKey, contextValue, blockKey, blockValue] = inputs
-  const far = [0, 0, -1e30, 0, -1e30, -1e30]
-  const contextMask = b.graph.floats('context', [1, 1, 2, 1, 3], Float32Array.from(far))
-  const blockMask = b.graph.floats('block', [2, 2], Float32Array.of(0, -1e30, 0, 0))
-  const given = [query, contextKey, contextValue, blockKey, blockValue, contextMask] as const
-  const all = masks === 'both' ? ([...given, blockMask] as const) : given
-  return blockAttention(b.graph, 'attention', all, { scale: 0.7 })[0]
-}
+const attended =
+  (masks: 'context' | 'both', blocksAtOnce?: number) => (b: Builder, inputs: readonly Value[]) => {
+    const [query, contextKey, contextValue, blockKey, blockValue] = inputs
+    const far = [0, 0, -1e30, 0, -1e30, -1e30]
+    const contextMask = b.graph.floats('context', [1, 1, 2, 1, 3], Float32Array.from(far))
+    const blockMask = b.graph.floats('block', [2, 2], Float32Array.of(0, -1e30, 0, 0))
+    const given = [query, contextKey, contextValue, blockKey, blockValue, contextMask] as const
+    const all = masks === 'both' ? ([...given, blockMask] as const) : given
+    const scale = 0.7
+    return blocksAtOnce === undefined
+      ? blockAttention(b.graph, 'attention', all, { scale })[0]
+      : boundedAttention(b.graph, 'attention', all, { scale, blocksAtOnce })[0]
+  }
 const attentionShapes = [
   [1, 2, 2, 2, 2],
   [1, 2, 3, 2],
@@ -40,6 +45,8 @@ const attentionShapes = [
 for (const masks of ['context', 'both'] as const) {
   test(`autodiff: attention over context and block, masked: ${masks}`, () =>
     checkGradient({ shapes: attentionShapes, build: attended(masks) }))
+  test(`autodiff: attention of one block after the other, masked: ${masks}`, () =>
+    checkGradient({ shapes: attentionShapes, build: attended(masks, 1) }))
 }
 
 const headShapes = [

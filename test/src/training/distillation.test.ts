@@ -57,7 +57,7 @@ async function lossOf(
     dtype: 'f32',
     tiedEmbeddings: true,
     frozen: 'inputs',
-    logitBytes: 2 ** 14,
+    chunkBytes: 2 ** 14,
     recompute: false,
     learns: false,
     distillation,

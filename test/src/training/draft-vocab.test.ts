@@ -105,7 +105,7 @@ test('draft vocabulary: the loss is over its tokens; others have no weight', asy
     dtype: 'f32',
     tiedEmbeddings: true,
     frozen: 'inputs',
-    logitBytes: 2 ** 20,
+    chunkBytes: 2 ** 20,
     recompute: false,
     learns: false,
     distillation: null,

@@ -72,7 +72,7 @@ function learner(
       gamma: 7,
       normalize: 'step',
       optimizer: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0, clip: 1, decayExclude: [] },
-      logitBytes: 4096,
+      chunkBytes: 4096,
       recompute: false,
       distillation: null,
       ...options,

@@ -28,7 +28,7 @@ const graphOf = ({ config, batch, blocks }: TrainingCase, change: object = {}) =
     dtype: 'f32',
     tiedEmbeddings: true,
     frozen: 'inputs',
-    logitBytes: megabyte,
+    chunkBytes: megabyte,
     recompute: false,
     learns: true,
     distillation: null,
@@ -130,7 +130,7 @@ test('training graph: layers computed again, and a head in chunks, change nothin
     const { feeds } = feedsOf(at)
     const plain = await (await runnable(graphOf(at)))(feeds)
     // 7 rows of logits at once.
-    const chunked = { recompute: true, logitBytes: 7 * 4 * at.config.vocabSize }
+    const chunked = { recompute: true, chunkBytes: 7 * 4 * at.config.vocabSize }
     const found = await (await runnable(graphOf(at, chunked)))(feeds)
     assertLoss(found, at.expected.loss)
     for (const { name: parameter } of drafterTensors(at.config)) {
