@@ -11,8 +11,9 @@ interface Settings {
 }
 
 /**
- * The same as `blockAttention`, some blocks after the others. Shares are not kept but computed again
- * on the way back: a third more work, and memory that does not grow with the number of blocks.
+ * The same as `blockAttention`, some blocks after the others. Shares are not kept but computed
+ * again on the way back: a third more work, and memory that does not grow with the number of
+ * blocks.
  *
  * @returns  float32, the shape of the query
  */

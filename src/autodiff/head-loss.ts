@@ -12,7 +12,9 @@ export type HeadLossInputs = readonly [
   labels: Value,
   /** float32 [rows] */
   weights: Value,
-  /** float32 [rows, hidden]: what another model's head, the same one, is given; where one teaches. */
+  /**
+   * float32 [rows, hidden]: what another model's head, the same one, is given; where one teaches.
+   */
   teacher?: Value,
 ]
 

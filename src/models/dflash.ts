@@ -1,7 +1,7 @@
 /**
- * DFlash, the drafter: a few decoder layers in which a block of mask tokens looks at what the target
- * computed of the text before it, so that all of its tokens are drafted at once. Its pieces, which
- * training and decoding put together; how a block attends is theirs. Rows are tokens: of the
+ * DFlash, the drafter: a few decoder layers in which a block of mask tokens looks at what the
+ * target computed of the text before it, so that all of its tokens are drafted at once. Its pieces,
+ * which training and decoding put together; how a block attends is theirs. Rows are tokens: of the
  * context, or slots of blocks.
  *
  * @source  arXiv 2602.06036; z-lab/dflash `model.py`

@@ -1,4 +1,6 @@
-/** The graph that drafts a block: new context rows and the last token in, logits of the slots out. */
+/**
+ * The graph that drafts a block: new context rows and the last token in, logits of the slots out.
+ */
 import { Builder } from '../graph/builder.ts'
 import { Graph } from '../graph/graph.ts'
 import type { Value } from '../graph/ops.ts'
@@ -27,7 +29,8 @@ import type { Target } from './target.ts'
  * Inputs: `context` float32 [fresh, layers · hidden], the target's states at the positions behind
  * those kept; `anchor` int64 [1], the token that follows them; for each layer i `past_key_i`,
  * `past_value_i` float32 [past, kvHeads · headDim]. Outputs: `logits` float32 [slots, vocab], of
- * slots 1 … blockSize − 1, far below all others where a token cannot be drafted; `key_i`, `value_i` float32 [fresh, kvHeads · headDim], to be appended.
+ * slots 1 … blockSize − 1, far below all others where a token cannot be drafted; `key_i`, `value_i`
+ * float32 [fresh, kvHeads · headDim], to be appended.
  *
  * @throws  Failure `invalid`: drafter and target do not belong together
  */

@@ -1,6 +1,6 @@
 /**
- * Checkpoint names → values of a graph, shapes checked, widened to the type that is computed in: out
- * of a checkpoint's files, or, where they change from run to run, inputs of those names.
+ * Checkpoint names → values of a graph, shapes checked, widened to the type that is computed in:
+ * out of a checkpoint's files, or, where they change from run to run, inputs of those names.
  */
 import { Failure } from '../failure.ts'
 import type { Graph } from '../graph/graph.ts'
@@ -13,7 +13,9 @@ const storedTypes: Readonly<Record<string, ElementType | undefined>> = {
   BF16: 'BF16',
 }
 
-/** The parameters under one prefix of the checkpoint's names: `model.layers.3.self_attn`, or none. */
+/**
+ * The parameters under one prefix of the checkpoint's names: `model.layers.3.self_attn`, or none.
+ */
 export class Parameters {
   readonly graph: Graph
   readonly prefix: string

@@ -3,8 +3,8 @@ import { type Random, seededRandom } from '../clock.ts'
 
 /**
  * Named for what they ask of a position p beside its being supervised: `next-supervised` that
- * p + 1 is too (SpecForge's rule), `whole-block` that the block ends within the sample (TorchSpec's),
- * `before-last-block` that it ends before the last token (speculators').
+ * p + 1 is too (SpecForge's rule), `whole-block` that the block ends within the sample
+ * (TorchSpec's), `before-last-block` that it ends before the last token (speculators').
  */
 export type AnchorRule = 'next-supervised' | 'whole-block' | 'before-last-block'
 

@@ -85,7 +85,8 @@ export class BlockRows {
         b.transpose(b.reshape(x, [rows, tokens, kvHeads, headDim]), [0, 2, 1, 3])
       const ofBlocks = (x: Value) =>
         b.transpose(b.reshape(x, [rows, blocks, slots, kvHeads, headDim]), [0, 3, 1, 2, 4])
-      // [rows, blocks, slots, kvHeads, group, headDim] → [rows, kvHeads, blocks, group · slots, headDim]
+      // [rows, blocks, slots, kvHeads, group, headDim]
+      //   → [rows, kvHeads, blocks, group · slots, headDim]
       const apart = b.reshape(query, [rows, blocks, slots, kvHeads, group, headDim])
       const turned = b.transpose(apart, [0, 3, 1, 4, 2, 5])
       const inputs: BlockAttentionInputs = [
@@ -117,7 +118,9 @@ export class BlockRows {
     return { context: added(b, before) }
   }
 
-  /** Slot k sees as many positions as the window has, its own the last: the window moves with it. */
+  /**
+   * Slot k sees as many positions as the window has, its own the last: the window moves with it.
+   */
   #sliding({ b, anchors, context, slots }: Places): Masks {
     const { rows, tokens, blocks } = this.shape
     const { heads, kvHeads, blockSize: size, slidingWindow } = this.config

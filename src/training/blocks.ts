@@ -38,7 +38,9 @@ export interface Blocks {
   readonly labels: BigInt64Array
   /** [rows, blocks, size] */
   readonly weights: Float32Array
-  /** [rows, blocks, size]: 1 where the drafter is to be right, though its vocabulary lack the token. */
+  /**
+   * [rows, blocks, size]: 1 where the drafter is to be right, though its vocabulary lack the token.
+   */
   readonly supervised: Uint8Array
 }
 
@@ -66,8 +68,8 @@ export function drawBlocks(
 }
 
 /**
- * How many blocks a sample the graph of a batch has: the next power of two, so that few graphs serve
- * all batches.
+ * How many blocks a sample the graph of a batch has: the next power of two, so that few graphs
+ * serve all batches.
  */
 export function blocksOfShape(drawn: readonly (readonly number[])[], anchors: number): number {
   const most = Math.max(1, ...drawn.map((positions) => positions.length))

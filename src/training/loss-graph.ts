@@ -22,7 +22,9 @@ export interface LossGraphOptions {
   readonly tiedEmbeddings: boolean
   /** Where embedding and head lie; or `inputs`, in float32. */
   readonly frozen: Weights | 'inputs'
-  /** Logits of so many bytes are there at once, and scores of attention: chunks follow each other. */
+  /**
+   * Logits of so many bytes are there at once, and scores of attention: chunks follow each other.
+   */
   readonly chunkBytes: number
   /** Layers are computed again on the way back: their values need not be kept. */
   readonly recompute: boolean
@@ -51,9 +53,9 @@ export const draftHeadName = 'draft_head.weight'
  * distillation `final` [rows, tokens, hidden], the target's state after its last norm.
  *
  * Outputs: `loss`, Σ weight · cross-entropy (see `Distillation` for what is then added), float32
- * scalar; of slots 1 … , each float32 [rows, blocks, slots − 1], `cross_entropy`, `correct`, 1 where
- * the likeliest token is the label, and for distillation `divergence`; `grad:<parameter>` for each
- * parameter where it learns. Weights that are divided beforehand make losses and gradients of
+ * scalar; of slots 1 … , each float32 [rows, blocks, slots − 1], `cross_entropy`, `correct`, 1
+ * where the likeliest token is the label, and for distillation `divergence`; `grad:<parameter>` for
+ * each parameter where it learns. Weights that are divided beforehand make losses and gradients of
  * several batches add up.
  */
 export function lossGraph(config: DrafterConfig, options: LossGraphOptions): Graph {

@@ -84,7 +84,7 @@ function assertNear(found: Float32Array, want: Float32Array, what: string): numb
 }
 
 for (const name of ['drafter_b8', 'drafter_b16']) {
-  test(`${name}: every layer and the logits agree with z-lab’s, whatever the context`, async (t) => {
+  test(`${name}: every layer and the logits agree with z-lab’s`, async (t) => {
     const draft = await openDraft(t, name)
     const file = goldenTensors(`forward_${name}.safetensors`)
     const layers = name === 'drafter_b8' ? 3 : 2

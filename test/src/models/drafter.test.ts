@@ -26,7 +26,7 @@ test('drafter: opened as it was published; its file may stand beside the targetâ
   assert.ok([...weights.tensors.values()].every(({ file }) => file === weights.files[0]))
 })
 
-test('drafter: tensors that are missing, left over or of another shape are all named', async (t) => {
+test('drafter: tensors missing, left over or of another shape are all named', async (t) => {
   const dir = await scratch(t)
   await cp(golden('dflash', 'drafter_b16'), dir, { recursive: true })
   const { tensors } = goldenTensors('drafter_b16', 'model.safetensors')

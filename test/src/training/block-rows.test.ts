@@ -58,7 +58,7 @@ async function check(at: TrainingCase, type: LayerType, name: string): Promise<v
 }
 
 for (const name of caseNames) {
-  test(`what slots see, ${name}: the context before the anchor, the block, no other block`, async () => {
+  test(`what slots see, ${name}: context before the anchor, own block, no other`, async () => {
     const at = trainingCase(name)
     const { layerTypes } = at.config
     if (layerTypes.includes('full_attention')) await check(at, 'full_attention', 'mask_full')

@@ -30,7 +30,7 @@ test('blocks: labels and weights of a slot are those of its own position', () =>
   assert.deepEqual(rounded(weights), [0, 1, 0.8669, 0.7515])
 })
 
-test('blocks: a hole in the loss mask, and the end of the sample, take only their own slots', () => {
+test('blocks: a hole in the loss mask, and the sample’s end, take only their own slots', () => {
   assert.deepEqual(rounded(lay(sample(10, [5]), 3).weights), [0, 1, 0, 0.7515])
   assert.deepEqual(rounded(lay(sample(10), 8).weights), [0, 1, 0, 0])
 })

@@ -1,6 +1,6 @@
 /**
- * Learning from the target's own distribution, against speculators' losses: test/golden/dflash. They
- * divide by the supervised slots, decay or not.
+ * Learning from the target's own distribution, against speculators' losses: test/golden/dflash.
+ * They divide by the supervised slots, decay or not.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

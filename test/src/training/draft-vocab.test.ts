@@ -49,7 +49,7 @@ async function writePruned(dir: string, maps = kept.maps()): Promise<void> {
   await writeFile(join(dir, 'model.safetensors'), Buffer.concat(parts))
 }
 
-test('draft vocabulary: read from a checkpoint, it leaves only its own tokens to draft', async (t) => {
+test('draft vocabulary: read from a checkpoint, it leaves only its own tokens', async (t) => {
   const dir = await scratch(t)
   await writePruned(dir)
   const drafter = await openDrafter(dir)
