@@ -4,6 +4,7 @@ import type { Manifest } from '../manifest/log.ts'
 import { openUploads } from '../store/open-upload.ts'
 import type { MultipartUpload, ObjectStore } from '../store/store.ts'
 import { compareListing } from './compare.ts'
+import { halfCheckpoints } from './half-checkpoints.ts'
 
 /** Where a run's uploads lie: a store may be a whole bucket, with those of others in it. */
 const ownPrefixes = ['dataset/', 'hidden-states/', 'manifest/', 'checkpoints/', 'probe/']
@@ -19,6 +20,8 @@ export interface Garbage {
   readonly samples: readonly GarbageObject[]
   /** Segments and snapshots that a later snapshot covers, as compaction sees it. */
   readonly manifest: readonly GarbageObject[]
+  /** Files of saves that were cut short, and of checkpoints that were being removed. */
+  readonly checkpoints: readonly GarbageObject[]
   /** What a probe of the store left behind. */
   readonly probes: readonly GarbageObject[]
   /** In parts, neither completed nor aborted. None where the store does not let us list them. */
@@ -60,10 +63,13 @@ export async function findGarbage(
     if (lastModified < rule.before) probes.push({ key, size })
     else left++
   }
+  const half = await halfCheckpoints(store, rule.before)
+  left += half.left
   const open = (await openUploads(store, '')).filter(({ key }) => isOwn(key))
   const uploads = open.filter(({ startedAt }) => startedAt !== undefined && startedAt < rule.before)
   left += open.length - uploads.length
-  return { samples, manifest: await manifest.needless(rule), probes, uploads, left }
+  const checkpoints = half.objects
+  return { samples, manifest: await manifest.needless(rule), checkpoints, probes, uploads, left }
 }
 
 /** An upload to a folder that was cut short in its start has no key yet; a bucket's always has. */

@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { isFailure } from '../failure.ts'
-import { readBody } from './body.ts'
-import type { FileBody, MultipartUpload, ObjectStore, PartRef } from './store.ts'
+import { readBody, stretchOfBody } from './body.ts'
+import type { FileBody, MultipartUpload, ObjectStore, PartRef, PiecesBody } from './store.ts'
 
 /** How a file is cut: parts 1 to `count` of `partBytes` each, the last of what is left. */
 export interface PartLayout {
-  readonly body: FileBody
+  readonly body: FileBody | PiecesBody
   readonly partBytes: number
   readonly count: number
   readonly signal: AbortSignal | undefined
@@ -19,10 +19,9 @@ export interface OpenUpload {
 }
 
 /** The part of the file with this number. */
-export function stretchOf({ body, partBytes }: PartLayout, number: number): FileBody {
-  const before = (number - 1) * partBytes
-  const length = Math.min(partBytes, body.length - before)
-  return { path: body.path, offset: body.offset + before, length }
+export function stretchOf({ body, partBytes }: PartLayout, number: number): FileBody | PiecesBody {
+  const start = (number - 1) * partBytes
+  return stretchOfBody(body, { start, end: Math.min(start + partBytes, body.length) })
 }
 
 /**

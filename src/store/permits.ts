@@ -2,12 +2,12 @@ import { type Clock, systemClock } from '../clock.ts'
 import { type Adapted, AdaptiveCap } from './adaptive-cap.ts'
 import type { Acquire, Outcome, Release } from './limited.ts'
 
-/** What a transfer is for; `manifest` has a few permits kept for it. */
-export type TransferKind = 'sample' | 'manifest'
+/** What a transfer is for; a few permits are kept for what is not a sample. */
+export type TransferKind = 'sample' | 'manifest' | 'checkpoint'
 
 /**
- * How many of the permits samples may hold: all but one in twenty, kept for the manifest from two
- * on.
+ * How many of the permits samples may hold: all but one in twenty, kept for manifest and
+ * checkpoints from two on.
  */
 export const sampleRequestsMax = (max: number): number =>
   max < 2 ? max : max - Math.max(1, Math.floor(max / 20))
@@ -44,10 +44,11 @@ interface Waiter {
 /**
  * How many HTTP requests to the store may be open at once, over all threads. A permit is for one
  * request at a time, and may serve several in turn; it comes back when told so, or when its asker
- * has ended. A few are kept for the manifest, so that a hundred samples under way never keep it
- * from being written.
+ * has ended. A few are kept for manifest and checkpoints, so that a hundred samples under way never
+ * keep them from being written. Where two or more are kept, the last is the manifest's: a
+ * checkpoint's parts are large, and each commit would wait for one.
  *
- * Fewer samples at once go to a store that says it has too much to do. The manifest's few requests
+ * Fewer samples at once go to a store that says it has too much to do. The few other requests
  * neither lower that number nor heed it: a store that throttles one key says nothing of others.
  */
 export class Permits {
@@ -136,8 +137,11 @@ export class Permits {
   }
 
   #mayOpen(kind: TransferKind): boolean {
-    if (this.#open.size >= this.#cap.max) return false
-    return kind === 'manifest' || this.#samples < sampleRequestsMax(this.#cap.inForce)
+    const { inForce, max } = this.#cap
+    const left = max - this.#open.size
+    if (left <= 0 || kind === 'manifest') return left > 0
+    const kept = max - sampleRequestsMax(max)
+    return kind === 'checkpoint' ? kept < 2 || left > 1 : this.#samples < sampleRequestsMax(inForce)
   }
 
   #give(asker: string, kind: TransferKind): Release {

@@ -1,5 +1,5 @@
 /**
- * A file of any size as one confirmed object: whole where it is small, else in equal parts, as R2
+ * A file of any size, on disk or in memory, as one confirmed object: whole where it is small, else in equal parts, as R2
  * demands them. An upload that a dead process left is gone on with; one that fails is aborted, for
  * its parts are paid for and seen by nobody.
  */
@@ -9,12 +9,12 @@ import { completeUpload } from './complete-upload.ts'
 import { confirm, type Rung } from './confirm.ts'
 import { abortUnheard, type PartLayout, stretchOf, uploadOf } from './open-upload.ts'
 import { putConfirmed, sentAgain } from './put-confirmed.ts'
-import type { FileBody, MultipartUpload, ObjectStore, PartRef } from './store.ts'
+import type { FileBody, MultipartUpload, ObjectStore, PartRef, PiecesBody } from './store.ts'
 
 /** What is put, and where. */
 export interface FileToPut {
   readonly key: string
-  readonly body: FileBody
+  readonly body: FileBody | PiecesBody
   /** CRC-32 of the body. */
   readonly crc32: number
 }

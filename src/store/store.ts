@@ -1,12 +1,18 @@
 /** Where everything worth keeping lies: one interface, whatever holds the bytes. */
 
 /** Bytes that can be sent again: never a one-shot stream, which no client could retry. */
-export type Body = Uint8Array | FileBody
+export type Body = Uint8Array | FileBody | PiecesBody
 
 /** A stretch of a file: `length` bytes from `offset`. It must not change while it is sent. */
 export interface FileBody {
   readonly path: string
   readonly offset: number
+  readonly length: number
+}
+
+/** Bytes that lie in several places in memory, `length` in all. They must not change either. */
+export interface PiecesBody {
+  readonly pieces: readonly Uint8Array[]
   readonly length: number
 }
 

@@ -1,5 +1,6 @@
 import { count } from '../../actors/console/text.ts'
 import { findGarbage, type Garbage, type GarbageObject } from '../../src/audit/garbage.ts'
+import { checkpointFiles } from '../../src/checkpoint/names.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { eachOf } from '../../src/each-of.ts'
@@ -90,18 +91,25 @@ async function remove(
   found: Garbage,
   { parallel, stillHeld }: { readonly parallel: number; readonly stillHeld: StillHeld },
 ): Promise<void> {
-  const { manifest, probes, samples, uploads } = found
-  const tally = new Tally('removed', samples.length + manifest.length + probes.length)
-  await eachOf([...samples, ...probes, ...manifest], parallel, async ({ key }) => {
-    await held.remove(key)
-    tally.one()
-  })
+  const { checkpoints, manifest, probes, samples, uploads } = found
+  const all = [...samples, ...probes, ...manifest, ...checkpoints]
+  const tally = new Tally('removed', all.length)
+  const removeEach = (objects: readonly GarbageObject[]) =>
+    eachOf(objects, parallel, async ({ key }) => {
+      await held.remove(key)
+      tally.one()
+    })
+  // Whoever dies on the way leaves nothing that looks like a checkpoint.
+  await removeEach(all.filter(isState))
+  await removeEach(all.filter((object) => !isState(object)))
   await eachOf(uploads, parallel, async (upload) => {
     stillHeld()
     await upload.abort()
   })
   tally.end()
 }
+
+const isState = ({ key }: GarbageObject): boolean => key.endsWith(`/${checkpointFiles.state}`)
 
 interface Told extends GcOptions {
   readonly store: string
@@ -121,6 +129,7 @@ function gcJson({ store, dryRun, olderThanMs, found }: Told): string {
     olderThanHours: hoursOf(olderThanMs),
     samples: sum(found.samples),
     manifest: sum(found.manifest),
+    checkpoints: sum(found.checkpoints),
     probes: sum(found.probes),
     uploads: { count: found.uploads.length, keys: found.uploads.map(({ key }) => key) },
     left: found.left,
@@ -128,15 +137,17 @@ function gcJson({ store, dryRun, olderThanMs, found }: Told): string {
 }
 
 function gcText({ store, dryRun, olderThanMs, found }: Told): string {
-  const keys = [found.samples, found.manifest, found.probes].flat().map(({ key }) => key)
+  const { checkpoints, manifest, probes, samples } = found
+  const keys = [samples, manifest, checkpoints, probes].flat().map(({ key }) => key)
   const lines = dryRun ? firstLines(keys) : []
   const amount = (objects: readonly GarbageObject[]) =>
     `${count(objects.length)} (${formatBytes(sum(objects).bytes)})`
   lines.push(
     `${dryRun ? 'Would remove' : 'Removed'} from ${store}, older than ${hoursOf(olderThanMs)} h:`,
-    `  ${amount(found.samples)} sample objects that no manifest line names`,
-    `  ${amount(found.manifest)} manifest files that a later snapshot covers`,
-    `  ${amount(found.probes)} objects that probes left`,
+    `  ${amount(samples)} sample objects that no manifest line names`,
+    `  ${amount(manifest)} manifest files that a later snapshot covers`,
+    `  ${amount(checkpoints)} files of checkpoints that are not complete`,
+    `  ${amount(probes)} objects that probes left`,
     `  ${count(found.uploads.length)} uploads in parts that were never completed`,
   )
   if (found.left > 0) lines.push(`${count(found.left)} younger ones stay.`)

@@ -1,4 +1,5 @@
 import { count } from '../../actors/console/text.ts'
+import type { NewestCheckpoint } from '../../src/audit/newest-checkpoint.ts'
 import { firstLines } from './first-lines.ts'
 import type { Verified } from './verify.ts'
 
@@ -16,7 +17,18 @@ export function verifyText(found: Verified): string {
   } else if (differ.length > 0) {
     lines.push('--repair marks them as lost, so that the next run extracts them again.')
   }
+  if (found.checkpoint) lines.push(checkpointText(found.checkpoint))
   return lines.join('\n')
+}
+
+function checkpointText({ name, step, by, problem, half }: NewestCheckpoint): string {
+  const passed = half > 0 ? ` ${count(half)} that are not complete are passed over.` : ''
+  if (problem !== null) {
+    const remedy = 'A training passes it over, and goes on from the one before.'
+    return `The newest checkpoint, ${name}, is damaged: ${problem}. ${remedy}${passed}`
+  }
+  const how = by === 'none' ? 'sizes; its bytes with --deep' : `sizes and ${by}`
+  return `The newest checkpoint is whole: step ${step}, ${name} (by ${how}).${passed}`
 }
 
 function alsoText({ lost, quarantined, unnamed }: Verified): string {

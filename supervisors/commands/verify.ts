@@ -5,6 +5,7 @@ import {
   differenceOf,
 } from '../../src/audit/compare.ts'
 import { askHeads, pickStored, type ToldOfHeads } from '../../src/audit/heads.ts'
+import { checkNewest, type NewestCheckpoint } from '../../src/audit/newest-checkpoint.ts'
 import { checkSample, pieceBytes } from '../../src/audit/sample.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { S3Config } from '../../src/config/schema.ts'
@@ -38,6 +39,8 @@ export interface Verified {
   /** Of those that differ: marked as lost now, so that the next run extracts them again. */
   readonly repaired: number
   readonly differ: readonly Difference[]
+  /** What a training would go on from; null where there is none. */
+  readonly checkpoint: NewestCheckpoint | null
 }
 
 /** However many may be asked at once: what is read of them lies in memory. */
@@ -58,7 +61,7 @@ export async function verify(
       })
     : await verifyIn(opened, options)
   process.stdout.write(`${options.json ? JSON.stringify(found) : verifyText(found)}\n`)
-  return found.differ.length === 0 ? 0 : 1
+  return found.differ.length === 0 && !found.checkpoint?.problem ? 0 : 1
 }
 
 /** As `verify` without options does. */
@@ -78,6 +81,7 @@ async function verifyIn(
   const listed = await listAll(store, table, depth.parallel)
   const heads = await headSome(store, table, depth)
   const read = depth.deep ? await readAll(store, table, { ...depth, identity: run.identity }) : []
+  const checkpoint = await checkNewest(store, depth)
   const { stored, quarantined, lost } = table
   return {
     store: store.url,
@@ -89,6 +93,7 @@ async function verifyIn(
     read: depth.deep ? stored : 0,
     repaired: 0,
     differ: firstOfEach([...listed.differ, ...heads.differ, ...read]),
+    checkpoint,
   }
 }
 

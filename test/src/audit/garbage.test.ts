@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findGarbage, type GarbageRule } from '../../../src/audit/garbage.ts'
+import { fileKey } from '../../../src/checkpoint/names.ts'
 import { SimulatedClock, seededRandom } from '../../../src/clock.ts'
 import { Failure } from '../../../src/failure.ts'
 import { entryKey } from '../../../src/manifest/entry.ts'
@@ -9,6 +10,7 @@ import { newWriterId } from '../../../src/manifest/names.ts'
 import { eachRequest } from '../../../src/store/each-request.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'
+import { saved, trainedAt } from '../checkpoint/trained.ts'
 import { aged, now } from './aged.ts'
 import { putSamples } from './samples.ts'
 
@@ -38,6 +40,33 @@ test('garbage: unnamed objects and what probes left, once old; nothing that is n
   assert.deepEqual(found.samples, [{ key: 'hidden-states/old', size: 17 }])
   assert.deepEqual(found.probes, [{ key: 'probe/old', size: 9 }])
   assert.deepEqual([found.manifest, found.uploads, found.left], [[], [], 2])
+})
+
+test('garbage: half checkpoints, once every file of theirs is old; whole ones stay', async () => {
+  const memory = new MemoryStore()
+  const whole = await saved(memory, trainedAt(10))
+  const torn = await saved(memory, trainedAt(20))
+  const cut = await saved(memory, trainedAt(30))
+  const fresh = await saved(memory, trainedAt(40))
+  await memory.remove(fileKey(torn, 'optimizer'))
+  for (const name of [cut, fresh]) await memory.remove(fileKey(name, 'state'))
+  const later = await saved(memory, trainedAt(50))
+  await memory.put(fileKey(later, 'state'), Buffer.from('{"format":2}'))
+  await memory.put('checkpoints/handpicked/state.json', Buffer.from('a copy'))
+  const store = aged(memory, (key) => (key === fileKey(fresh, 'model') ? day - 1 : day + 1))
+  const { manifest } = await written(store, 1)
+  const { checkpoints, left } = await findGarbage(store, manifest, rule)
+  assert.deepEqual(
+    checkpoints.map(({ key }) => key),
+    [
+      fileKey(torn, 'model'),
+      fileKey(torn, 'state'),
+      fileKey(cut, 'model'),
+      fileKey(cut, 'optimizer'),
+    ],
+  )
+  assert.equal(left, 2)
+  assert.ok(whole)
 })
 
 test('garbage: files that a settled snapshot covers, as compaction has it', async () => {

@@ -60,6 +60,17 @@ export function conformance(
     assert.deepEqual(await store.get('file'), stretch)
   })
 
+  claim('pieces of memory are stored as one body', async (store) => {
+    const bytes = filler(3 * MIB)
+    const cuts = [0, 5, 5, 1000, 2 * MIB + 3, 3 * MIB]
+    const pieces = cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end))
+    const body = { pieces, length: bytes.length }
+    const ack = await store.put('pieces', body, { crc32: crc32(bytes) })
+    const sent = { crc32: crc32(bytes), size: bytes.length, body }
+    assert.notEqual(await confirm(store, 'pieces', ack, sent), 'read-back')
+    assert.deepEqual(await store.get('pieces'), bytes)
+  })
+
   claim(
     'bytes that are not those of the CRC-32 are refused, and nothing is stored',
     async (store) => {

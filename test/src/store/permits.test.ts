@@ -37,6 +37,37 @@ test('permits: samples take all but one in twenty, which the manifest alone may 
   assert.equal(permits.status.peak, 100)
 })
 
+test('permits: a checkpoint takes of those that are kept, and leaves the manifest one', async () => {
+  const permits = new Permits(100, { clock: new SimulatedClock() })
+  const samples = Array.from({ length: 100 }, () => ask(permits, 'uploader/0'))
+  const parts = Array.from({ length: 8 }, () => ask(permits, 'checkpointer', 'checkpoint'))
+  await settled()
+  assert.deepEqual([granted(samples), granted(parts)], [95, 4])
+  const segment = ask(permits, 'ledger', 'manifest')
+  await settled()
+  assert.equal(granted([segment]), 1)
+  giveBack(segment)
+  giveBack(parts[0])
+  await settled()
+  assert.equal(granted(parts), 5)
+})
+
+test('permits: where one is kept, manifest and checkpoint take turns', async () => {
+  const permits = new Permits(20, { clock: new SimulatedClock() })
+  const samples = Array.from({ length: 30 }, () => ask(permits, 'uploader/0'))
+  const parts = [1, 2].map(() => ask(permits, 'checkpointer', 'checkpoint'))
+  const segment = ask(permits, 'ledger', 'manifest')
+  await settled()
+  assert.deepEqual([granted(samples), granted(parts), granted([segment])], [19, 1, 0])
+  giveBack(parts[0])
+  giveBack(parts[1])
+  await settled()
+  assert.equal(granted([segment]), 0)
+  giveBack(samples[0])
+  await settled()
+  assert.deepEqual([granted(parts), granted([segment])], [2, 0])
+})
+
 test('permits: of two, one is kept for the manifest; a single one serves both', async () => {
   const two = new Permits(2, { clock: new SimulatedClock() })
   const samples = [ask(two, 'a'), ask(two, 'a')]

@@ -10,7 +10,12 @@ import { MemoryStore } from '../../../src/store/memory.ts'
 import { type FileToPut, type PartSizes, putFile } from '../../../src/store/put-file.ts'
 import { retrying } from '../../../src/store/retry.ts'
 import type { S3Options } from '../../../src/store/s3-connection.ts'
-import type { MultipartUpload, ObjectStore, PutOptions } from '../../../src/store/store.ts'
+import type {
+  FileBody,
+  MultipartUpload,
+  ObjectStore,
+  PutOptions,
+} from '../../../src/store/store.ts'
 import { fileCrc32 } from '../../support/file-crc32.ts'
 import { scratch } from '../../support/target-run.ts'
 import { HastyClock } from './hasty-clock.ts'
@@ -63,8 +68,13 @@ class Watched extends MemoryStore {
   }
 }
 
+/** Its bytes are read at each attempt. */
+interface FileOnDisk extends FileToPut {
+  readonly body: FileBody
+}
+
 /** A file of zeros, and an `end` that tells its end from the rest. */
-async function fileOf(t: TestContext, bytes: number, end = 'end'): Promise<FileToPut> {
+async function fileOf(t: TestContext, bytes: number, end = 'end'): Promise<FileOnDisk> {
   const path = join(await scratch(t), 'file')
   await using file = await open(path, 'w')
   await file.truncate(bytes)
@@ -72,7 +82,7 @@ async function fileOf(t: TestContext, bytes: number, end = 'end'): Promise<FileT
   return { key: 'k', body: { path, offset: 0, length: bytes }, crc32: await fileCrc32(path) }
 }
 
-const stretch = ({ body }: FileToPut, number: number) => {
+const stretch = ({ body }: FileOnDisk, number: number) => {
   const offset = (number - 1) * small.partBytes
   const length = Math.min(small.partBytes, body.length - offset)
   return { path: body.path, offset, length }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { fileKey } from '../../../src/checkpoint/names.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { saved, trainedAt } from '../../src/checkpoint/trained.ts'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
 import { type FinishedRun, finishedRun } from '../../support/commands/finished-run.ts'
 import { filesBelow, folder } from '../../support/commands/golden-job.ts'
@@ -33,6 +35,11 @@ test('gc: tells first, then removes what no line names and is old; all else stay
   put(path, young, { isOld: false })
   put(path, 'probe/one', { isOld: true })
   const store = await openStore(url)
+  const whole = await saved(store, trainedAt(20))
+  const cut = await saved(store, trainedAt(30))
+  await store.remove(fileKey(cut, 'model'))
+  const half = (['optimizer', 'state'] as const).map((file) => fileKey(cut, file))
+  const halfBytes = half.reduce((sum, key) => sum + statSync(join(path, key)).size, 0)
   const dead = await store.startMultipart('dataset/older')
   await dead.putPart(1, Buffer.from('left behind'))
   // All that the run itself has stored is old, too: named, it stays.
@@ -45,10 +52,13 @@ test('gc: tells first, then removes what no line names and is old; all else stay
   const dry = await gc(url, '--dry-run')
   assert.equal(dry.code, 0, dry.stderr)
   assert.ok(
-    dry.stdout.startsWith(`${old}\nprobe/one\nWould remove from ${url}, older than 24 h:\n`),
+    dry.stdout.startsWith(
+      `${[old, ...half, 'probe/one'].join('\n')}\nWould remove from ${url}, older than 24 h:\n`,
+    ),
   )
   assert.match(dry.stdout, /^ {2}1 \(11 B\) sample objects that no manifest line names$/m)
   assert.match(dry.stdout, /^ {2}1 \(11 B\) objects that probes left$/m)
+  assert.match(dry.stdout, /^ {2}2 \(.* kB\) files of checkpoints that are not complete$/m)
   assert.match(dry.stdout, /^ {2}1 uploads in parts that were never completed$/m)
   assert.match(dry.stdout, /^2 younger ones stay.$/m)
   assertReadable(dry)
@@ -59,10 +69,13 @@ test('gc: tells first, then removes what no line names and is old; all else stay
   const told = JSON.parse(done.stdout)
   assert.deepEqual(told.samples, { count: 1, bytes: 11, keys: [old] })
   assert.deepEqual(told.uploads, { count: 1, keys: ['dataset/older'] })
+  assert.deepEqual(told.checkpoints, { count: 2, bytes: halfBytes, keys: half })
   assert.deepEqual([told.probes.count, told.left], [1, 2])
   assert.deepEqual(
     filesBelow(path).filter((file) => !file.startsWith('.draftsmith/')),
-    before.filter((file) => !['probe/one', old].includes(file) && !file.startsWith('.draftsmith/')),
+    before.filter(
+      (file) => ![...half, 'probe/one', old].includes(file) && !file.startsWith('.draftsmith/'),
+    ),
   )
   const open = await store.openMultiparts('')
   assert.deepEqual(
@@ -72,6 +85,7 @@ test('gc: tells first, then removes what no line names and is old; all else stay
   assert.ok(!filesBelow(path).some((file) => file.includes(dead.id)), 'its parts are gone too')
   const verified = await draftsmith(['verify', url, '--deep'], { dir })
   assert.equal(verified.code, 0, verified.stdout)
+  assert.ok(verified.stdout.includes(`checkpoint is whole: step 20, ${whole} (by sizes and every`))
 })
 
 test('gc: a machine whose clock is two days ahead tells and removes by the store’s', async () => {

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { fileKey } from '../../../src/checkpoint/names.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { saved, trainedAt } from '../../src/checkpoint/trained.ts'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
 import { entriesIn, type FinishedRun, finishedRun } from '../../support/commands/finished-run.ts'
 import { filesBelow, folder, listing } from '../../support/commands/golden-job.ts'
@@ -58,6 +61,27 @@ test('verify: a damaged object of the right size is found by reading it, and onl
     [damaged],
   )
   assert.match(differ[0].problem, /^crc32: want=\d+, found=\d+$/)
+})
+
+test('verify: a newest checkpoint that is not what was saved is told, and exits 1', async () => {
+  const { path, url } = run.copy('trained')
+  const store = await openStore(url)
+  await saved(store, trainedAt(10))
+  const name = await saved(store, trainedAt(20))
+  const half = await saved(store, trainedAt(30))
+  await store.remove(fileKey(half, 'state'))
+  flip(join(path, fileKey(name, 'model')))
+  const [plain, deep] = await Promise.all([verify(url), verify(url, '--deep')])
+  assert.equal(plain.code, 0, plain.stderr)
+  const passed = '1 that are not complete are passed over.'
+  const bytes = 'by sizes; its bytes with --deep'
+  assert.ok(plain.stdout.includes(`whole: step 20, ${name} (${bytes}). ${passed}`), plain.stdout)
+  assert.equal(deep.code, 1)
+  assert.match(
+    deep.stdout,
+    /^The newest checkpoint, .*is damaged: file of a checkpoint has another/m,
+  )
+  assertReadable(deep)
 })
 
 test('verify --repair: marks what differs as lost, and the next run mends it', async () => {

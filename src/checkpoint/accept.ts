@@ -1,0 +1,136 @@
+/** Whether a checkpoint is one to go on from: of this drafter, of this target, all of it numbers. */
+import { Failure } from '../failure.ts'
+import type { WholeCheckpoint } from './list.ts'
+import { checkpointFiles } from './names.ts'
+import type { ReadTensor } from './read-tensors.ts'
+import type { Json, TrainingProgress } from './state.ts'
+import {
+  type Moment,
+  momentName,
+  moments,
+  nonFiniteTensors,
+  type TrainedTensor,
+} from './tensors.ts'
+
+/** What a training goes on with: a checkpoint of anything else is refused. */
+export interface Expected extends Pick<TrainingProgress, 'drafter' | 'target'> {
+  /** Every parameter, and no other. */
+  readonly tensors: readonly { readonly name: string; readonly shape: readonly number[] }[]
+}
+
+/** Named in a message; the rest is counted. */
+const namedMax = 8
+
+/** @throws Failure `invalid`: its drafter or its target is another; names each value that differs */
+export function requireSameTraining({ name, state }: WholeCheckpoint, expected: Expected): void {
+  const differing = [
+    ...differences(state.drafter, expected.drafter, 'drafter'),
+    ...differences(state.target, expected.target, 'target'),
+  ]
+  if (differing.length === 0) return
+  throw new Failure(
+    'invalid',
+    [`the checkpoint is of another training. checkpoint=${name}`, ...differing].join('\n  '),
+    {
+      remedy:
+        'Train with the drafter and the target that it was saved with, or start a training anew.',
+    },
+  )
+}
+
+/** A line for each value in which two JSON documents differ. */
+export function differences(stored: Json, now: Json, path: string): string[] {
+  if (isRecord(stored) && isRecord(now)) {
+    const keys = [...new Set([...Object.keys(stored), ...Object.keys(now)])]
+    return keys.flatMap((key) => differences(at(stored, key), at(now, key), `${path}.${key}`))
+  }
+  const [was, is] = [JSON.stringify(stored), JSON.stringify(now)]
+  return was === is ? [] : [`${path}: checkpoint=${was}, now=${is}`]
+}
+
+const isRecord = (value: Json): value is { [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A key that is absent is one without a value. */
+const at = (record: { readonly [key: string]: Json }, key: string): Json => record[key] ?? null
+
+/** What was read of a checkpoint's two files, as the tensors of a training. */
+export interface ReadFiles {
+  readonly name: string
+  readonly model: readonly ReadTensor[]
+  readonly optimizer: readonly ReadTensor[]
+}
+
+/**
+ * @returns  in the order expected
+ * @throws   Failure `invalid`: tensors are missing, left over, of another shape or type, or hold
+ *           NaN or infinity; names them
+ */
+export function trainedTensors(files: ReadFiles, expected: Expected): TrainedTensor[] {
+  const model = new Map(files.model.map((tensor) => [tensor.name, tensor]))
+  const optimizer = new Map(files.optimizer.map((tensor) => [tensor.name, tensor]))
+  const faults = [
+    ...faultsOf(model, 'model', expected.tensors),
+    ...faultsOf(
+      optimizer,
+      'optimizer',
+      expected.tensors.flatMap(({ name, shape }) =>
+        moments.map((moment) => ({ name: momentName(moment, name), shape })),
+      ),
+    ),
+  ]
+  if (faults.length > 0) throw notThese(files.name, faults)
+  const tensors = expected.tensors.map(({ name, shape }) => {
+    const moment = (which: Moment) => floats(optimizer.get(momentName(which, name)))
+    return { name, shape, value: floats(model.get(name)), m: moment('m'), v: moment('v') }
+  })
+  requireFinite(files.name, tensors)
+  return tensors
+}
+
+function faultsOf(
+  found: ReadonlyMap<string, ReadTensor>,
+  file: 'model' | 'optimizer',
+  expected: Expected['tensors'],
+): string[] {
+  const where = checkpointFiles[file]
+  const names = new Set(expected.map(({ name }) => name))
+  const extra = [...found.keys()].filter((name) => !names.has(name))
+  const faults = expected.flatMap(({ name, shape }) => {
+    const tensor = found.get(name)
+    if (!tensor) return [`${where} lacks ${name}`]
+    const [want, is] = [`F32 [${shape}]`, `${tensor.dtype} [${tensor.shape}]`]
+    return want === is ? [] : [`${where}: ${name}: want=${want}, found=${is}`]
+  })
+  return [...faults, ...extra.map((name) => `${where} has ${name}, which is no parameter`)]
+}
+
+/** It was read into memory of its own. */
+function floats(tensor: ReadTensor | undefined): Float32Array<ArrayBuffer> {
+  return new Float32Array(tensor?.data.buffer ?? new ArrayBuffer(0))
+}
+
+function requireFinite(name: string, tensors: readonly TrainedTensor[]): void {
+  const bad = nonFiniteTensors(tensors)
+  if (bad.length === 0) return
+  const message = `checkpoint holds NaN or infinity. checkpoint=${name}, tensors=${listed(bad)}`
+  throw new Failure('invalid', message, {
+    remedy: 'Name an older checkpoint to go on from, and look at its learning rate and data.',
+  })
+}
+
+const notThese = (name: string, faults: readonly string[]): Failure =>
+  new Failure(
+    'invalid',
+    [
+      `the checkpoint's tensors are not those of this drafter. checkpoint=${name}`,
+      ...faults.slice(0, namedMax),
+      ...(faults.length > namedMax ? [`and ${faults.length - namedMax} more`] : []),
+    ].join('\n  '),
+    { remedy: 'Train with the drafter that it was saved with, or name another checkpoint.' },
+  )
+
+const listed = (names: readonly string[]): string =>
+  names.length <= namedMax
+    ? names.join(', ')
+    : `${names.slice(0, namedMax).join(', ')} and ${names.length - namedMax} more`
