@@ -103,7 +103,7 @@ export class Checkpoints {
   }
 }
 
-export const refOf = ({ name, step, state }: WholeCheckpoint): CheckpointRef => ({
+const refOf = ({ name, step, state }: WholeCheckpoint): CheckpointRef => ({
   name,
   step,
   training: state.training,

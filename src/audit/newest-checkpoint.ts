@@ -8,7 +8,7 @@ import type { ObjectStore } from '../store/store.ts'
 export interface NewestCheckpoint {
   readonly name: string
   readonly step: number
-  /** What was compared, beside sizes. `none`: the store keeps no checksums, and no byte was read. */
+  /** What was compared beside sizes. `none`: the store tells no checksums, no byte was read. */
   readonly by: 'every byte' | 'the checksums that the store tells' | 'none'
   /** What is wrong with it; null where nothing is. */
   readonly problem: string | null

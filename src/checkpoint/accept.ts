@@ -1,4 +1,4 @@
-/** Whether a checkpoint is one to go on from: of this drafter, of this target, all of it numbers. */
+/** Whether a checkpoint is one to go on from: of this drafter and target, all of it numbers. */
 import { Failure } from '../failure.ts'
 import type { WholeCheckpoint } from './list.ts'
 import { checkpointFiles } from './names.ts'
@@ -21,7 +21,7 @@ export interface Expected extends Pick<TrainingProgress, 'drafter' | 'target'> {
 /** Named in a message; the rest is counted. */
 const namedMax = 8
 
-/** @throws Failure `invalid`: its drafter or its target is another; names each value that differs */
+/** @throws Failure `invalid`: its drafter or target is another; names each value that differs */
 export function requireSameTraining({ name, state }: WholeCheckpoint, expected: Expected): void {
   const differing = [
     ...differences(state.drafter, expected.drafter, 'drafter'),

@@ -26,7 +26,7 @@ const namePattern = /^(\d{1,15})-(.+)$/
 export const checkpointName = ({ step, writer }: CheckpointName): string =>
   `${String(step).padStart(8, '0')}-${writer}`
 
-/** Undefined for a folder that no checkpointer makes. Steps are numbers, however they are padded. */
+/** Undefined for a folder that no checkpointer makes. Steps are numbers, however padded. */
 export function parseCheckpointName(name: string): CheckpointName | undefined {
   const match = namePattern.exec(name)
   if (!match?.[1] || !match[2] || !isWriterId(match[2])) return undefined

@@ -1,4 +1,4 @@
-/** What is trained: parameters with AdamW's two moments, and how they lie in a checkpoint's files. */
+/** What is trained: parameters with AdamW's two moments, and how they lie in the files. */
 import type { TensorToWrite } from '../safetensors/write.ts'
 import { hasNonFinite } from '../tensor/finite.ts'
 import type { TrainingProgress } from './state.ts'

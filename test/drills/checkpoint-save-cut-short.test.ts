@@ -81,7 +81,7 @@ async function assertAllInOrder(job: ToyJob): Promise<void> {
   assert.deepEqual(await job.store.openMultiparts(''), [], 'no part is left (B26)')
 }
 
-test('SIGTERM in mid-training: the steps since the last save are saved, no part is left', async (t) => {
+test('SIGTERM in mid-training: what was trained last is saved, no part is left', async (t) => {
   const job = await toyJob(t, { every: 10, s3: await startS3(t) })
   const running = job.start(1_000_000, { slow: { at: 'store.part-put', ms: 100 } })
   await running.until('a checkpoint', async () => ((await newest(job)) > 0 ? true : undefined))

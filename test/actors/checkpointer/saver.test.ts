@@ -79,7 +79,7 @@ test('saver: who asks while one is saved is answered by the next, all by one', a
   assert.deepEqual([began, saver.status().state], [[10, 11], 'idle'])
 })
 
-test('saver: saves every so many minutes, counted from the last; each is pruned after', async () => {
+test('saver: saves every so many minutes, counted from the last, and prunes after', async () => {
   const { saver, began, pruned, trainer, end, pass } = rig()
   await pass(30 * minute - 1)
   assert.deepEqual(began, [])

@@ -36,14 +36,13 @@ test('newest checkpoint: of the training that was saved last; half ones are coun
   assert.deepEqual(await checkNewest(store, { deep: true }), { ...found, by: 'every byte' })
 })
 
-test('newest checkpoint: other bytes of the same size, told by checksum or by reading', async () => {
+test('newest checkpoint: other bytes of the same size: by checksum, by reading', async () => {
   for (const store of [new MemoryStore(), new Silent()]) {
     const name = await saved(store, trainedAt(20))
     await flip(store, fileKey(name, 'optimizer'))
     const shallow = await checkNewest(store, { deep: false })
     if (store instanceof Silent) assert.deepEqual([shallow?.by, shallow?.problem], ['none', null])
-    else
-      assert.match(shallow?.problem ?? '', /^optimizer\.safetensors: crc32: want=\d+, found=\d+$/)
+    else assert.match(shallow?.problem ?? '', /^optimizer\.safetensors: crc32: want=\d+, found/)
     const deep = await checkNewest(store, { deep: true })
     assert.match(deep?.problem ?? '', /another CRC-32. file=.*optimizer\.safetensors/)
   }

@@ -48,7 +48,7 @@ test('checkpoint: what is saved comes back bit for bit, with all that goes with 
   assert.deepEqual(named.state, state)
 })
 
-test('checkpoint: two safetensors files and a state that tells their sizes and checksums', async () => {
+test('checkpoint: two safetensors files, and a state that tells sizes and checksums', async () => {
   const store = new Noting()
   const state = trainedAt(1200)
   await saveCheckpoint(store, state, { writer: writerId(0), now })
@@ -80,7 +80,7 @@ test('checkpoint: two safetensors files and a state that tells their sizes and c
   assert.deepEqual([hint.name, hint.step], [nameOf(1200), 1200])
 })
 
-test('checkpoint: a step that is saved again lies beside the first, and the later counts', async () => {
+test('checkpoint: a step that is saved again lies beside the first; the later counts', async () => {
   const store = new MemoryStore()
   const first = await saved(store, trainedAt(30, { progress: { samples: 1 } }))
   const second = await saved(store, trainedAt(30, { progress: { samples: 2 } }))
@@ -113,7 +113,7 @@ test('checkpoint: a hint that cannot be written is told, and nothing depends on 
   assert.equal((await newest(store))?.checkpoint.step, 10)
 })
 
-test('checkpoint: NaN or infinity is not saved: it would take the place of a good one', async () => {
+test('checkpoint: NaN or infinity is not saved, in the place of a good one', async () => {
   const store = new Noting()
   const bad = spoilt(trainedAt(50), { name: 'norm.weight', array: 'value', by: Number.NaN })
   const worse = spoilt(bad, { name: 'fc.weight', array: 'v', by: Number.POSITIVE_INFINITY })

@@ -37,7 +37,7 @@ test('permits: samples take all but one in twenty, which the manifest alone may 
   assert.equal(permits.status.peak, 100)
 })
 
-test('permits: a checkpoint takes of those that are kept, and leaves the manifest one', async () => {
+test('permits: a checkpoint takes of those that are kept, but for one', async () => {
   const permits = new Permits(100, { clock: new SimulatedClock() })
   const samples = Array.from({ length: 100 }, () => ask(permits, 'uploader/0'))
   const parts = Array.from({ length: 8 }, () => ask(permits, 'checkpointer', 'checkpoint'))

@@ -1,6 +1,6 @@
 /**
- * A training as a process of its own, for tests to kill: trains the toy to each multiple of `every`,
- * saves there, and prints where it ended. On SIGTERM it drains.
+ * A training as a process of its own, for tests to kill: trains the toy to each multiple of
+ * `every`, saves there, and prints where it ended. On SIGTERM it drains.
  */
 import { randomUUID } from 'node:crypto'
 import { checkpointerContract } from '../../../protocol/checkpointer.ts'
