@@ -59,12 +59,10 @@ export class Course {
     return 'finished'
   }
 
-  /** Batches of every epoch; null: the first one's are not settled yet. */
-  batches(): number[] | null {
+  /** How many an epoch has; of the first one, as far as it is known. */
+  batches(epoch: number): number {
     this.#packGroups()
-    if (!this.log.closed) return null
-    const later = Array.from({ length: this.epochs - 1 }, (_, i) => this.#count(i + 1))
-    return [this.#firstEpochEnd, ...later]
+    return epoch === 0 ? this.#firstEpochEnd : this.#count(epoch)
   }
 
   get #firstEpochEnd(): number {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 import type { EntryTable } from '../manifest/table.ts'
 import type { Course } from './course.ts'
@@ -20,14 +21,19 @@ export interface FeedSize {
   readonly rows: RowCounts
 }
 
-export function feedSize(course: Course, rows: TrainableRows): FeedSize {
-  const { samples, split } = course.log
-  const batches = course.batches()
+/** Packs every epoch, to count its batches; between two of them others have a turn. */
+export async function feedSize(course: Course, rows: TrainableRows): Promise<FeedSize> {
+  const { closed, samples, split } = course.log
+  const batches: number[] = []
+  for (let epoch = 0; closed && epoch < course.epochs; epoch++) {
+    await turn()
+    batches.push(course.batches(epoch))
+  }
   return {
     samples: samples.count,
     tokens: samples.tokens().reduce((sum, tokens) => sum + tokens, 0),
-    batches,
-    batchesExpected: batches?.[0] ?? expected(course.log, rows),
+    batches: closed ? batches : null,
+    batchesExpected: batches[0] ?? expected(course.log, rows),
     heldOut: split?.heldOut ?? 0,
     rows: rows.counts,
   }

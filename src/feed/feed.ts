@@ -166,7 +166,7 @@ export class DataFeed {
     if (!order.closed) await this.#following.lookNow(begun.admission)
     if (begun !== this.#begun) this.#begun?.ahead.clear()
     this.#begun = begun
-    return feedSize(begun.course, rows)
+    return await feedSize(begun.course, rows)
   }
 
   async #next(begun: Begun, plan: number, late: Promise<void>): Promise<Fed> {

@@ -65,6 +65,21 @@ test('loader: it reads sixteen samples at once, each with a permit of the ledger
   assert.ok(typeof (await tree.fed(9)) === 'object')
 })
 
+test('loader: what goes wrong on the way is asked for again; no sample is left out', async (t) => {
+  const tree = await loaderTree(t, rows(60, 100), { place: 's3', train: { epochs: 1 } })
+  const match = { operation: 'GetObject', key: 'hidden-states/' }
+  await tree.s3?.setFaults([
+    { kind: 'portal', times: 5, match },
+    { kind: 'cut-answer', times: 5, match },
+    { kind: 'error', status: 503, code: 'SlowDown', times: 10, match },
+    { kind: 'reset', times: 5, match },
+  ])
+  assert.equal(new Set(hashesIn(await all(tree))).size, 60)
+  assert.deepEqual(await tree.s3?.faultsLeft(), [])
+  const { away, leftOut, read } = await tree.status()
+  assert.deepEqual([away, leftOut.samples, read.store], [null, 0, 60])
+})
+
 test('loader: what it gives away is the asker’s, and the record is whole', async (t) => {
   const tree = await loaderTree(t, rows(80, 100), { place: 'file', train: { heldOut: 0.25 } })
   const size = await tree.ask.begin({ training: 't', record: null })

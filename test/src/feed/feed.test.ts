@@ -164,7 +164,7 @@ test('feed: a store that has lost everything ends the training', async (t) => {
   assert.ok(opened.leftOut.count < samples.length)
 })
 
-test('feed: rows without an anchor are left out and counted; its rows’ masks join', async (t) => {
+test('feed: rows without an anchor are left out; masks of one sample join', async (t) => {
   const of = (ids: number[], mask: number[]) => ({ ids, mask })
   const { open } = await feedRig(t, [
     of([1, 2, 3], [0, 1, 1]),
@@ -254,4 +254,40 @@ test('feed: nothing to train on is told before the first batch', async (t) => {
     () => opened.feed.begin('t', null),
     (error) => isFailure(error, 'invalid') && /without an anchor=2/.test(error.message),
   )
+})
+
+test('feed: of 100 rows, 8 a batch, the last 4 come too, told as the last (B49)', async (t) => {
+  const train = { tokensPerBatch: 8 * 64, epochs: 1 }
+  const { open } = await feedRig(
+    t,
+    rows(100, () => 60),
+    { train },
+  )
+  const opened = await open()
+  await opened.feed.begin('t', null)
+  const batches = await batchesFrom(opened)
+  const counts = batches.map((batch) => batch.rows.length)
+  assert.deepEqual(counts, [...new Array<number>(12).fill(8), 4])
+  assert.deepEqual(
+    batches.map(({ isLastOfEpoch }) => isLastOfEpoch),
+    counts.map((count) => count === 4),
+  )
+  assert.equal(await opened.feed.next(13), 'finished')
+})
+
+test('feed: no more is read ahead than may be in memory', async (t) => {
+  const train = { tokensPerBatch: 1024, queueBytes: 100_000 }
+  const { open } = await feedRig(
+    t,
+    rows(200, () => 60),
+    { train },
+  )
+  const opened = await open()
+  await opened.feed.begin('t', null)
+  let most = 0
+  for (let plan = 0; (await fed(opened, plan)) !== 'finished'; plan++) {
+    most = Math.max(most, opened.feed.status().ahead.bytes)
+  }
+  // Three quarters of it; full batches take 25,600 bytes.
+  assert.ok(most >= 51_200 && most <= 75_000, `${most} bytes`)
 })
