@@ -40,6 +40,51 @@ export { openTarget, type Target } from './models/target.ts'
 export { targetLayerIds } from './models/target-layers.ts'
 export type { Weights, WeightsFile } from './models/weights.ts'
 
+// A drafter: its configuration and parameters, whether it fits a target, the graph that drafts.
+
+export { draftGraph } from './models/draft-graph.ts'
+export { DraftVocab, mostFrequent } from './models/draft-vocab.ts'
+export { type Drafter, openDrafter } from './models/drafter.ts'
+export { type DrafterConfig, parseDrafterConfig } from './models/drafter-config.ts'
+export { drafterConfigJson } from './models/drafter-config-json.ts'
+export {
+  captureSlots,
+  type DrafterChoice,
+  drafterConfigOf,
+  requireSameTarget,
+} from './models/drafter-fit.ts'
+export { type DrafterTensor, drafterTensors, initialDrafter } from './models/drafter-tensors.ts'
+
+// What it learns from: blocks of a batch, the graph of loss and gradients, what would be accepted.
+
+export { gradients } from './autodiff/backward.ts'
+export type { Distillation } from './autodiff/head-loss.ts'
+export {
+  type Acceptance,
+  acceptanceLength,
+  acceptanceOf,
+  accuracy,
+  addAcceptance,
+} from './training/acceptance.ts'
+export type { AnchorOptions, AnchorRule } from './training/anchors.ts'
+export type { BatchShape } from './training/block-rows.ts'
+export {
+  type BlockOptions,
+  type Blocks,
+  drawBlocks,
+  type Laying,
+  layBlocks,
+  type Normalization,
+  normalizeWeights,
+  type SampleTokens,
+} from './training/blocks.ts'
+export {
+  frozenNames,
+  gradientName,
+  type LossGraphOptions,
+  lossGraph,
+} from './training/loss-graph.ts'
+
 // Running a graph, on a thread that may be ended at any moment.
 
 export type { Feed, Feeds } from './session/feed.ts'

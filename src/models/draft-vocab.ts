@@ -7,6 +7,7 @@
  */
 import { Failure } from '../failure.ts'
 
+/** Which tokens of a target can be drafted. */
 export class DraftVocab {
   /** Of the target, rising: the draft id of each is its place. */
   readonly ids: readonly number[]

@@ -56,6 +56,7 @@ const isRight = (
 ): boolean =>
   correct[block * (shape.size - 1) + slot] === 1 && weights[block * shape.size + slot + 1] > 0
 
+/** Of what was counted apart, over blocks of the same size. */
 export function addAcceptance(a: Acceptance, b: Acceptance): Acceptance {
   return {
     supervised: a.supervised.map((count, slot) => count + b.supervised[slot]),

@@ -8,6 +8,7 @@ import { type Random, seededRandom } from '../clock.ts'
  */
 export type AnchorRule = 'next-supervised' | 'whole-block' | 'before-last-block'
 
+/** Which positions may be anchors; `blockSize` in tokens, the anchor among them. */
 export interface AnchorOptions {
   readonly rule: AnchorRule
   readonly blockSize: number

@@ -17,11 +17,10 @@ export interface SampleTokens {
   readonly lossMask: Uint8Array
 }
 
+/** How blocks are drawn. */
 export interface BlockOptions extends AnchorOptions {
   /** At most so many blocks a sample. */
   readonly anchors: number
-  /** Slot k weighs exp(−(k − 1) / gamma); null: all weigh the same. */
-  readonly gamma: number | null
 }
 
 /** Row-major. Slots and blocks that are not trained have weight 0, whatever else stands there. */
@@ -49,6 +48,7 @@ export interface Laying {
   /** A sample's, at least as many as were drawn. */
   readonly blocks: number
   readonly blockSize: number
+  /** Slot k weighs exp(−(k − 1) / gamma); null: all weigh the same. */
   readonly gamma: number | null
   /** Null: all of the target's vocabulary can be drafted. */
   readonly draftVocab: DraftVocab | null

@@ -134,7 +134,7 @@ export class Learner {
     const { drafter, options } = this.#parts
     const { anchors, anchorRule: rule, gamma, seed } = options
     const { blockSize } = drafter
-    const drawn = drawBlocks(batch, { rule, blockSize, anchors, gamma }, { seed, plan: batch.plan })
+    const drawn = drawBlocks(batch, { rule, blockSize, anchors }, { seed, plan: batch.plan })
     const blocks = blocksOfShape(drawn, anchors)
     const draftVocab = this.#parts.draftVocab ?? null
     return layBlocks(batch, drawn, { blocks, blockSize, gamma, draftVocab })

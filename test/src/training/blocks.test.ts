@@ -100,7 +100,7 @@ test('blocks: drawn for each sample by itself; padding rows and short ones are l
     // The second sample has one supervised token alone: no rule of two in a row allows an anchor.
     lossMask: Uint8Array.from([...mask(0, 12), ...mask(4, 5), ...mask(2, 8), ...mask(0, 0)]),
   }
-  const options = { rule: 'next-supervised', blockSize: 4, anchors: 3, gamma: 7 } as const
+  const options = { rule: 'next-supervised', blockSize: 4, anchors: 3 } as const
   const drawn = drawBlocks(batch, options, { seed: 1, plan: 0 })
   assert.deepEqual(
     drawn.map((positions) => positions.length),
