@@ -6,32 +6,36 @@ type Finished = (code: number) => void
 
 export function addDrafting(program: Command, finished: Finished): void {
   program
-    .command('eval')
+    .command('eval [store]')
     .description('decode with a drafter and without: tokens a step, speed, and the same text')
-    .requiredOption('--drafter <dir>', 'config.json and model.safetensors, as z-lab publishes them')
-    .requiredOption('--target <dir>', 'the checkpoint of its target')
-    .requiredOption('--prompts <file>', 'one {"input_ids": [...]} on each line')
-    .option('--limit <n>', 'prompts, from the first on', whole, 100)
+    .option('--drafter <dir>', "as z-lab publishes them; else the store's newest checkpoint")
+    .option('--target <dir>', 'its checkpoint, where it is not where it was')
+    .option('--prompts <file>', '{"input_ids": [...]} on each line; else the samples held out')
+    .option('--limit <n>', 'at most so many prompts', whole, 100)
     .option('--max-new-tokens <n>', 'decoded after each', whole, 256)
     .option('--temperature <t>', 'above 0 tokens are drawn', temperature, 0)
     .option('--seed <n>', 'of what is drawn', seed, 0)
     .option('--work <dir>', 'where the models are laid out', './work')
+    .option('--endpoint <url>', 'of an S3-compatible store; else AWS_ENDPOINT_URL')
+    .option('--region <name>', 'of the bucket; else AWS_REGION')
     .option('--json', 'print one JSON document on stdout')
-    .action(async (options: EvalArguments) => {
+    .action(async (store: string | undefined, options: EvalArguments) => {
       const { evaluateDrafter } = await import('./commands/eval.ts')
-      finished(await evaluateDrafter({ ...options, json: options.json ?? false }))
+      finished(await evaluateDrafter(store, { ...options, json: options.json ?? false }))
     })
 }
 
 interface EvalArguments {
-  readonly drafter: string
-  readonly target: string
-  readonly prompts: string
+  readonly drafter?: string
+  readonly target?: string
+  readonly prompts?: string
   readonly limit: number
   readonly maxNewTokens: number
   readonly temperature: number
   readonly seed: number
   readonly work: string
+  readonly endpoint?: string
+  readonly region?: string
   readonly json?: true
 }
 

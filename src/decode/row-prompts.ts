@@ -11,8 +11,9 @@ export interface RowPromptsWanted {
   readonly limits: Limits
   /** Whether a sample is one to ask. @param hash  32 hexadecimal digits */
   readonly isWanted: (hash: string) => boolean
-  /** At most so many prompts. */
+  /** At most so many prompts, of at most so many tokens each: longer ones are passed over. */
   readonly limit: number
+  readonly promptMax: number
 }
 
 /**
@@ -32,7 +33,7 @@ export function promptsOfRows(wanted: RowPromptsWanted): number[][] {
   const prompts: number[][] = []
   for (const [, rows] of [...samples].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const prompt = promptOf(rows, wanted)
-    if (prompt.length > 0) prompts.push(prompt)
+    if (prompt.length > 0 && prompt.length <= wanted.promptMax) prompts.push(prompt)
     if (prompts.length === wanted.limit) break
   }
   return prompts

@@ -12,6 +12,7 @@ export function evalText(found: Evaluated): string {
   const range = interval ? ` (95 %: ${interval.map((end) => end.toFixed(2)).join(' to ')})` : ''
   const over = `${count(steps)} steps over ${count(acceptance.prompts)} prompts, ${how}`
   return [
+    ...trainedText(found),
     `τ ${figure(tau)} tokens a step${range}; mean of the prompts' means ${figure(meanOfPrompts)}`,
     `${over}, blocks of ${found.blockSize}; without a drafter it is 1`,
     `drafts that stood, by slot: ${acceptance.byPosition.map(percent).join(' ')}`,
@@ -21,6 +22,12 @@ export function evalText(found: Evaluated): string {
     ...firstLines(differences.map(differenceText)),
     sameText(found),
   ].join('\n')
+}
+
+function trainedText({ trained }: Evaluated): string[] {
+  if (trained === null) return []
+  const estimate = trained.tau === null ? '' : `; while it was trained τ was ${figure(trained.tau)}`
+  return [`checkpoint ${trained.checkpoint}, step ${count(trained.step)}${estimate}`]
 }
 
 const figure = (value: number | null): string => (value === null ? '–' : value.toFixed(2))

@@ -22,13 +22,14 @@ const rows: Row[] = [
 test('row prompts: what stands before the first token that some row trains on', async (t) => {
   const dataset = openDataset(await rowsFolder(t, rows), { split: null, columns })
   const hashes = new RowHashes(dataset.rows, new Uint8Array(32))
-  const wanted = { dataset, hashes, limits, isWanted: () => true, limit: 100 }
+  const wanted = { dataset, hashes, limits, isWanted: () => true, limit: 100, promptMax: 9 }
   const all = [[1, 2], [5], [13]]
   const inOrder = (prompts: number[][]) => prompts.toSorted(([a], [b]) => a - b)
   const found = promptsOfRows(wanted)
   assert.deepEqual(inOrder(found), all)
   const isWanted = (hash: string) => hash !== hashOf([5, 6, 7])
   assert.deepEqual(inOrder(promptsOfRows({ ...wanted, isWanted })), [[1, 2], [13]])
+  assert.deepEqual(inOrder(promptsOfRows({ ...wanted, promptMax: 1 })), [[5], [13]])
   // A hash that is known is taken at its word, and stands for its row.
   for (const [row, list] of rows.entries()) {
     hashes.set(row, contentHash(Int32Array.from('ids' in list ? list.ids : list)))
@@ -40,7 +41,7 @@ test('row prompts: a few are the same ones however the rows stand', async (t) =>
   const open = async (list: Row[]) => {
     const dataset = openDataset(await rowsFolder(t, list), { split: null, columns })
     const hashes = new RowHashes(dataset.rows, new Uint8Array(32))
-    return promptsOfRows({ dataset, hashes, limits, isWanted: () => true, limit: 2 })
+    return promptsOfRows({ dataset, hashes, limits, isWanted: () => true, limit: 2, promptMax: 9 })
   }
   const few = await open(rows)
   assert.equal(few.length, 2)
