@@ -83,7 +83,9 @@ test('eval: prompts that cannot be decoded, and options that make no sense', asy
   ])
   assertRefused(beyond, { says: [/token that the target lacks.*line=2, want=ids below 320/] })
   assertRefused(empty, { says: [/no prompt in the file/] })
-  assertRefused(long, { says: [/longer than the models were made for.*positions=512/] })
+  assertRefused(long, {
+    says: [/longer than the models were made for.*longest prompt=3, room for=2/],
+  })
   assertRefused(usage, { says: [/eval without a store wants more. missing=--drafter, --prompts/] })
   assertRefused(cold, { says: [/--temperature.*number from 0/] })
 })
