@@ -18,7 +18,7 @@ import { fetchTrainedDrafter, type TrainedDrafter } from '../keeping/trained-dra
 import { consoleTarget } from '../log-target.ts'
 import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 
-/** What an evaluation takes, from folders or from a run's store; looked at whole before it begins. */
+/** What an evaluation takes, from folders or from a run's store; looked at before it begins. */
 
 export interface EvalPlaces extends StoreOptions {
   readonly drafter?: string

@@ -49,7 +49,7 @@ export async function heldOutPrompts(wanted: HeldOutWanted): Promise<number[][]>
     promptMax: wanted.promptMax,
   })
   if (prompts.length > 0) return prompts
-  const facts = `rows=${dataset.rows}, held out=${split.heldOut}, longest=${wanted.promptMax} tokens`
+  const facts = `rows=${dataset.rows}, held out=${split.heldOut}, room for=${wanted.promptMax}`
   throw new Failure('invalid', `no sample that was held out has a prompt. ${facts}`, {
     remedy: 'Give prompts with --prompts, or set --max-new-tokens lower.',
   })
