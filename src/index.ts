@@ -142,6 +142,15 @@ export type {
   PutOptions,
 } from './store/store.ts'
 
+// Checkpoints of a training: saved whole, or not there.
+
+export type { Expected } from './checkpoint/accept.ts'
+export type { Half, WholeCheckpoint } from './checkpoint/list.ts'
+export { type Restored, restoreNamed, restoreNewest } from './checkpoint/restore.ts'
+export { type SaveOptions, saveCheckpoint } from './checkpoint/save.ts'
+export type { CheckpointState, TrainingProgress } from './checkpoint/state.ts'
+export type { TrainedTensor, TrainingState } from './checkpoint/tensors.ts'
+
 // The record of what is stored, and the lock of who may go on with it.
 
 export type { Compacted, NeedlessFile } from './manifest/compact.ts'

@@ -1,5 +1,6 @@
 import type { CheckpointRef, RestoreAsk, RestoredState } from '../../protocol/checkpointer.ts'
 import {
+  type CheckpointFolder,
   type Half,
   isHalf,
   listCheckpoints,
@@ -8,8 +9,14 @@ import {
 } from '../../src/checkpoint/list.ts'
 import { checkpointName } from '../../src/checkpoint/names.ts'
 import { restoreNamed, restoreNewest } from '../../src/checkpoint/restore.ts'
-import { type RetainRule, removeCheckpoint, toRemove } from '../../src/checkpoint/retain.ts'
+import {
+  type Ranked,
+  type RetainRule,
+  removeCheckpoint,
+  toRemove,
+} from '../../src/checkpoint/retain.ts'
 import { saveCheckpoint } from '../../src/checkpoint/save.ts'
+import type { CheckpointState } from '../../src/checkpoint/state.ts'
 import { abortUnfinishedSaves } from '../../src/checkpoint/sweep.ts'
 import type { TrainingState } from '../../src/checkpoint/tensors.ts'
 import type { Clock, Random } from '../../src/clock.ts'
@@ -30,8 +37,8 @@ export interface CheckpointsParts {
 /** The checkpoints of a store, as one checkpointer writes, reads and removes them. */
 export class Checkpoints {
   readonly #parts: CheckpointsParts
-  /** Each is written once: what was read of it stays true. */
-  readonly #known = new Map<string, WholeCheckpoint>()
+  /** Each is written once: what was read of it stays true. Not all of it: an order log is long. */
+  readonly #known = new Map<string, Known>()
   /** Of the right sizes, and with other bytes: a restore has found out. */
   readonly #torn = new Set<string>()
   /** Of saves that failed on their way: what they sent is half. */
@@ -59,7 +66,7 @@ export class Checkpoints {
       unhinted: (failure) => log.warn({ err: failure }, 'the hint to a checkpoint is not written'),
     })
     this.#left.delete(name)
-    this.#known.set(name, saved)
+    this.#known.set(name, knownOf(saved))
     const ref = refOf(saved)
     const seconds = (clock.now() - startedAt) / 1000
     log.info({ checkpoint: name, step: ref.step, bytes: ref.bytes, seconds }, 'checkpoint saved')
@@ -69,12 +76,12 @@ export class Checkpoints {
   /** Removes those of a training that the rule does not keep, and what failed saves have left. */
   async prune(training: string): Promise<void> {
     const { store, keep, log } = this.#parts
-    const whole: WholeCheckpoint[] = []
+    const whole: Known[] = []
     for (const folder of await listCheckpoints(store)) {
-      const found = this.#known.get(folder.name) ?? (await lookInto(store, folder))
-      if (isHalf(found)) continue
-      this.#known.set(found.name, found)
-      if (found.state.training === training && !this.#torn.has(found.name)) whole.push(found)
+      // Of a save that failed the last answer may have been lost: whole, it goes all the same.
+      if (this.#torn.has(folder.name) || this.#left.has(folder.name)) continue
+      const known = await this.#look(folder)
+      if (known?.state.training === training) whole.push(known)
     }
     const names = [...toRemove(whole, keep).map(({ name }) => name), ...this.#left]
     for (const name of names) {
@@ -101,6 +108,26 @@ export class Checkpoints {
     log.info({ checkpoint: from.name, step: from.step }, 'checkpoint restored')
     return { from, state: found.state }
   }
+
+  async #look(folder: CheckpointFolder): Promise<Known | undefined> {
+    const known = this.#known.get(folder.name)
+    if (known) return known
+    const found = await lookInto(this.#parts.store, folder)
+    if (isHalf(found)) return undefined
+    this.#known.set(found.name, knownOf(found))
+    return knownOf(found)
+  }
+}
+
+/** What is needed of a checkpoint to rank it. */
+interface Known extends Ranked {
+  readonly name: string
+  readonly state: Pick<CheckpointState, 'heldOutLoss' | 'tau' | 'training'>
+}
+
+const knownOf = ({ name, step, writer, state }: WholeCheckpoint): Known => {
+  const { heldOutLoss, tau, training } = state
+  return { name, step, writer, state: { heldOutLoss, tau, training } }
 }
 
 const refOf = ({ name, step, state }: WholeCheckpoint): CheckpointRef => ({

@@ -17,6 +17,7 @@ import { checkBytes, readTensors } from './read-tensors.ts'
 import { progressOf } from './state.ts'
 import type { TrainingState } from './tensors.ts'
 
+/** What a training goes on with, and where it was found. */
 export interface Restored {
   readonly checkpoint: WholeCheckpoint
   readonly state: TrainingState

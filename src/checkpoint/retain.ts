@@ -1,8 +1,8 @@
 /** Which checkpoints stay, and how the others go. */
 import { probe } from '../probe.ts'
 import type { ObjectStore } from '../store/store.ts'
-import type { WholeCheckpoint } from './list.ts'
-import { compareCheckpoints, fileKey } from './names.ts'
+import { type CheckpointName, compareCheckpoints, fileKey } from './names.ts'
+import type { CheckpointState } from './state.ts'
 
 export interface RetainRule {
   /** The newest so many. */
@@ -11,15 +11,20 @@ export interface RetainRule {
   readonly every: number | null
 }
 
+/** What a checkpoint is ranked by. */
+export interface Ranked extends CheckpointName {
+  readonly state: Pick<CheckpointState, 'heldOutLoss' | 'tau'>
+}
+
 /**
  * Those of one training that go: neither among the last, nor the first of a stretch, nor the best
  * by held-out loss or by simulated acceptance length. Of several of one step the last saved counts,
  * and the others go.
  */
-export function toRemove(
-  checkpoints: readonly WholeCheckpoint[],
+export function toRemove<C extends Ranked>(
+  checkpoints: readonly C[],
   { last, every }: RetainRule,
-): WholeCheckpoint[] {
+): C[] {
   const all = [...checkpoints].sort(compareCheckpoints)
   const ofStep = new Map(all.map((one) => [one.step, one]))
   const steps = [...ofStep.values()]
@@ -32,8 +37,8 @@ export function toRemove(
   return all.filter((one) => !stays.has(one))
 }
 
-function firstOfStretches(steps: readonly WholeCheckpoint[], every: number): WholeCheckpoint[] {
-  const first = new Map<number, WholeCheckpoint>()
+function firstOfStretches<C extends Ranked>(steps: readonly C[], every: number): C[] {
+  const first = new Map<number, C>()
   for (const one of steps) {
     const stretch = Math.floor(one.step / every)
     if (!first.has(stretch)) first.set(stretch, one)
@@ -42,11 +47,8 @@ function firstOfStretches(steps: readonly WholeCheckpoint[], every: number): Who
 }
 
 /** Of equals the later; none where none was measured. */
-function best(
-  steps: readonly WholeCheckpoint[],
-  score: (checkpoint: WholeCheckpoint) => number | null,
-): WholeCheckpoint[] {
-  let found: { readonly one: WholeCheckpoint; readonly score: number } | undefined
+function best<C extends Ranked>(steps: readonly C[], score: (checkpoint: C) => number | null): C[] {
+  let found: { readonly one: C; readonly score: number } | undefined
   for (const one of steps) {
     const its = score(one)
     if (its !== null && (!found || its >= found.score)) found = { one, score: its }

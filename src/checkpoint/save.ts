@@ -15,6 +15,7 @@ import { modelTensors, nonFiniteTensors, optimizerTensors, type TrainingState } 
 /** Without it, Hugging Face's readers refuse a file. */
 const readByOthers = { format: 'pt' }
 
+/** As which save, when, and in which parts. */
 export interface SaveOptions {
   /** From `newWriterId`, for this save alone: whatever is in the store is never written over. */
   readonly writer: string

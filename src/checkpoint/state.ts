@@ -42,6 +42,7 @@ const stateSchema = progressSchema.extend({
 export type TrainingProgress = z.output<typeof progressSchema>
 /** Size in bytes, and the CRC-32 of all of them. */
 export type FileFacts = z.output<typeof fileSchema>
+/** `state.json`, as it is written last. */
 export type CheckpointState = z.output<typeof stateSchema>
 
 export type Json = z.output<ReturnType<typeof z.json>>

@@ -1,7 +1,7 @@
 /**
- * A file of any size, on disk or in memory, as one confirmed object: whole where it is small, else in equal parts, as R2
- * demands them. An upload that a dead process left is gone on with; one that fails is aborted, for
- * its parts are paid for and seen by nobody.
+ * A file of any size, on disk or in memory, as one confirmed object: whole where it is small, else
+ * in equal parts, as R2 demands them. An upload that a dead process left is gone on with; one that
+ * fails is aborted, for its parts are paid for and seen by nobody.
  */
 import { isFailure } from '../failure.ts'
 import { probe } from '../probe.ts'

@@ -11,13 +11,16 @@ import type { Body, PutOptions } from '../../../src/store/store.ts'
 import { expected, now, saved, trainedAt, training } from '../../src/checkpoint/trained.ts'
 import { silent } from '../../support/ledger-rig.ts'
 
-/** Refuses to put what has this in its key. */
+/** Refuses to put what has this in its key, or takes it and does not say so. */
 class Refusing extends MemoryStore {
   refuses = 'nothing'
+  losesAnswersTo = 'nothing'
 
   override async put(key: string, body: Body, options: PutOptions = {}) {
-    if (!key.includes(this.refuses)) return await super.put(key, body, options)
-    throw new Failure('unavailable', `not now. key=${key}`)
+    if (key.includes(this.refuses)) throw new Failure('unavailable', `not now. key=${key}`)
+    const said = await super.put(key, body, options)
+    if (key.includes(this.losesAnswersTo)) throw new Failure('unavailable', 'the line is down')
+    return said
   }
 }
 
@@ -57,6 +60,16 @@ test('checkpoints: what a failed save has sent goes with the next prune', async 
   assert.deepEqual(await steps(), [10, 30])
   await checkpoints.prune(training)
   assert.deepEqual(await steps(), [10, 30])
+})
+
+test('checkpoints: a save that failed though all of it arrived counts for nothing', async () => {
+  const { store, checkpoints, save, steps } = rig({ last: 1, every: null })
+  await save(10)
+  store.losesAnswersTo = 'state.json'
+  await assert.rejects(save(20), { kind: 'unavailable' })
+  store.losesAnswersTo = 'nothing'
+  await checkpoints.prune(training)
+  assert.deepEqual(await steps(), [10])
 })
 
 test('checkpoints: half ones do not count, and are left to whoever knows their age', async () => {
