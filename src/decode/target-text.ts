@@ -22,8 +22,8 @@ export interface DecodingTarget {
 }
 
 /**
- * @param layers  whose hidden states a drafter wants, in its order; none where none does
- * @throws        Failure `invalid`: the model does not load, or lacks such a layer
+ * @param layers  of the target: whose hidden states a drafter wants, in its order; or none
+ * @throws        Failure `invalid`: the model does not load, or weights do not fit its config
  */
 export async function openDecodingTarget(
   target: Target,
