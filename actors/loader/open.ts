@@ -11,7 +11,7 @@ import { SampleReader } from '../../src/feed/sample-reader.ts'
 import type { WantedOrder } from '../../src/feed/start-log.ts'
 import { StoreAway } from '../../src/feed/store-away.ts'
 import { findTrainable, type TrainableRows } from '../../src/feed/trainable-rows.ts'
-import type { StatesFormat } from '../../src/feed/training-batch.ts'
+import { requireTensors, type StatesFormat } from '../../src/feed/training-batch.ts'
 import type { Log } from '../../src/log.ts'
 import { type Manifest, openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
@@ -35,7 +35,8 @@ export interface OpenParts {
 
 export interface OpenedFeed {
   readonly feed: DataFeed
-  readonly away: StoreAway
+  /** Why it waits for the store; null while it does not. */
+  readonly whyAway: () => string | null
   readonly reader: SampleReader
   readonly cache: SampleCache | null
   readonly leftOut: LeftOut
@@ -45,26 +46,23 @@ export interface OpenedFeed {
 export async function openFeed(input: LoaderInput, parts: OpenParts): Promise<OpenedFeed> {
   const { work, train } = input
   const { store, log, clock = systemClock } = parts
+  const format = formatOf(input)
+  requireTensors(train.tokensPerBatch, format)
   const manifest = await replayed(store, log)
   const anchors = { rule: train.anchorRule, blockSize: train.blockSize }
   const hasAnchor = (mask: Uint8Array) => hasEligibleAnchor(mask, anchors)
   const rows = await trainableRows(input, { ...parts, hasAnchor })
-  const away = new StoreAway(clock, {
-    deadlineMs: input.deadlineMinutes * 60_000,
-    onChange: (why) => {
-      if (why === null) log.info('the store is back: samples are read again')
-      else log.warn({ why }, 'samples wait for the store')
-    },
-  })
-  const format = formatOf(input)
+  const [samplesAway, manifestAway] = ['samples wait', 'the manifest waits'].map((what) =>
+    awayOf(input, { what, log, clock }),
+  )
   const cache = input.cache && (await SampleCache.open(join(work, 'cache'), input.cache, log))
   const spool = { path: (sample: Parameters<typeof spoolName>[0]) => spooledAt(work, sample) }
-  const reader = new SampleReader({ format, store, away, spool, cache })
+  const reader = new SampleReader({ format, store, away: samplesAway, spool, cache })
   const leftOut = new LeftOut(log)
   const feed = new DataFeed({
     rows,
     manifest,
-    away,
+    away: manifestAway,
     hasAnchor,
     reader,
     format,
@@ -79,8 +77,22 @@ export async function openFeed(input: LoaderInput, parts: OpenParts): Promise<Op
     clock,
     log,
   })
-  return { feed, away, reader, cache, leftOut }
+  const whyAway = () => samplesAway.why ?? manifestAway.why
+  return { feed, whyAway, reader, cache, leftOut }
 }
+
+/** One that answers for the manifest says nothing of how it does for samples. */
+const awayOf = (
+  { deadlineMinutes }: LoaderInput,
+  { what, log, clock }: { readonly what: string; readonly log: Log; readonly clock: Clock },
+): StoreAway =>
+  new StoreAway(clock, {
+    deadlineMs: deadlineMinutes * 60_000,
+    onChange: (why) => {
+      if (why === null) log.info(`the store is back: ${what} no more`)
+      else log.warn({ why }, `${what} for the store`)
+    },
+  })
 
 const spooledAt = (work: string, sample: Parameters<typeof spoolName>[0]): string =>
   join(work, 'spool', spoolName(sample))

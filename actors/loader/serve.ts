@@ -6,11 +6,11 @@ import type { OpenedFeed } from './open.ts'
 
 /** What a loader answers; the same to all who ask. */
 export function answers(opened: OpenedFeed): Handlers<typeof loaderContract> {
-  const { feed, away } = opened
+  const { feed, whyAway } = opened
   let given: number | null = null
   const next = async (training: string, plan: number): Promise<NextTraining> => {
     const fed = feed.training === training ? await feed.next(plan) : 'unbegun'
-    if (fed === 'later') return { kind: 'later', why: away.why }
+    if (fed === 'later') return { kind: 'later', why: whyAway() }
     if (typeof fed === 'string') return { kind: fed }
     given = plan
     return transfer({ kind: 'batch', batch: fed }, buffersOf(fed))
@@ -34,12 +34,12 @@ export function answers(opened: OpenedFeed): Handlers<typeof loaderContract> {
 }
 
 const statusOf = (
-  { feed, away, reader, cache, leftOut }: OpenedFeed,
+  { feed, whyAway, reader, cache, leftOut }: OpenedFeed,
   plan: number | null,
 ): LoaderStatus => ({
   ...feed.status(),
   plan,
-  away: away.why,
+  away: whyAway(),
   read: { ...reader.counts },
   leftOut: { samples: leftOut.count, latest: leftOut.latest },
   cacheBytes: cache?.bytes ?? 0,

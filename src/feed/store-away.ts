@@ -1,34 +1,28 @@
 import { type Clock, sleep } from '../clock.ts'
 import { explain, Failure, isFailure } from '../failure.ts'
 
-/** Between two tries of one get, beside those that the store's own retries make. */
+/** Between two tries of one request, beside those that the store's own retries make. */
 const pauseMs = 2000
 
 interface AwayOptions {
-  /** From the first failure on; then whoever waits is told. */
+  /** From a request's first failure on; then whoever waits for it is told. */
   readonly deadlineMs: number
-  /** Told why it is away, and null when it is back. */
+  /** Told why the store is away, and null when it is back. */
   readonly onChange: (why: string | null) => void
 }
 
-/**
- * Waits while the store is out of reach: then no sample is missing, and none is left out. All that
- * wait count as one, from the first failure to the next success.
- */
+/** Waits while the store is out of reach: then no sample is missing, and none is left out. */
 export class StoreAway {
   readonly #clock: Clock
-  readonly #deadlineMs: number
-  readonly #onChange: (why: string | null) => void
-  #since: number | undefined
+  readonly #options: AwayOptions
   #why: string | null = null
 
-  constructor(clock: Clock, { deadlineMs, onChange }: AwayOptions) {
+  constructor(clock: Clock, options: AwayOptions) {
     this.#clock = clock
-    this.#deadlineMs = deadlineMs
-    this.#onChange = onChange
+    this.#options = options
   }
 
-  /** Why it is away; null while it is not. */
+  /** Why it is away, as the last request found it; null while it is not. */
   get why(): string | null {
     return this.#why
   }
@@ -38,39 +32,34 @@ export class StoreAway {
    *          signal's reason
    */
   async until<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    let since: number | undefined
     for (;;) {
       signal.throwIfAborted()
       try {
         const value = await work()
-        this.#back()
+        this.#note(null)
         return value
       } catch (error) {
         if (!isFailure(error, 'unavailable')) throw error
-        this.#note(error)
+        this.#note(explain(error))
+        since ??= this.#clock.now()
+        const waitedMs = this.#clock.now() - since
+        if (waitedMs > this.#options.deadlineMs) throw outOfReach(error, waitedMs)
         await sleep(pauseMs, this.#clock, signal)
       }
     }
   }
 
-  #back(): void {
-    this.#since = undefined
-    if (this.#why === null) return
-    this.#why = null
-    this.#onChange(null)
-  }
-
-  #note(failure: Failure): void {
-    const now = this.#clock.now()
-    this.#since ??= now
-    const seconds = Math.round((now - this.#since) / 1000)
-    if (now - this.#since > this.#deadlineMs) {
-      throw new Failure('unavailable', `the store stays out of reach. seconds=${seconds}`, {
-        cause: failure,
-        ...(failure.remedy !== undefined && { remedy: failure.remedy }),
-      })
-    }
-    const isNew = this.#why === null
-    this.#why = explain(failure)
-    if (isNew) this.#onChange(this.#why)
+  #note(why: string | null): void {
+    const isNews = (why === null) !== (this.#why === null)
+    this.#why = why
+    if (isNews) this.#options.onChange(why)
   }
 }
+
+const outOfReach = (cause: Failure, waitedMs: number): Failure =>
+  new Failure(
+    'unavailable',
+    `the store stays out of reach. seconds=${Math.round(waitedMs / 1000)}`,
+    { cause, ...(cause.remedy !== undefined && { remedy: cause.remedy }) },
+  )

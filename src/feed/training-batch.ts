@@ -1,3 +1,4 @@
+import { Failure } from '../failure.ts'
 import type { StoredDType } from '../models/hidden-states.ts'
 import type { StatesShape } from '../sample/shape.ts'
 import type { PlannedBatch } from './course.ts'
@@ -57,6 +58,19 @@ const widthOf = (dtype: StoredDType): number => (dtype === 'f32' ? 4 : 2)
 /** What a batch of this shape takes in memory. */
 export const batchBytes = ({ rows, tokens }: Shape, format: StatesFormat): number =>
   rows * tokens * (8 + 1 + format.captures * format.hidden * widthOf(format.dtype))
+
+/** All that one tensor may hold. */
+const tensorBytesMax = 2 ** 32
+
+/** @throws Failure `invalid`: no array can hold the states of a batch of so many tokens */
+export function requireTensors(tokensPerBatch: number, format: StatesFormat): void {
+  const bytes = tokensPerBatch * format.captures * format.hidden * widthOf(format.dtype)
+  if (bytes <= tensorBytesMax) return
+  const facts = `tokensPerBatch=${tokensPerBatch}, bytes=${bytes}, max=${tensorBytesMax}`
+  throw new Failure('invalid', `a batch's hidden states are too large for one tensor. ${facts}`, {
+    remedy: 'Lower train.tokensPerBatch; train.tokensPerStep is summed from several batches.',
+  })
+}
 
 /** A batch being filled: samples may come in any order, and not all need to come. */
 export class BatchUnderWay {

@@ -32,7 +32,7 @@ test('feed: while the store is away no sample is left out; then all goes on', as
   store.left = 40
   const batches = await batchesFrom(opened)
   assert.equal(batches.flatMap((batch) => batch.rows).length, 60)
-  assert.deepEqual([opened.leftOut.count, opened.away.why], [0, null])
+  assert.deepEqual([opened.leftOut.count, opened.whyAway()], [0, null])
 })
 
 test('feed: a store that stays away past the deadline is told, and may come back', async (t) => {
@@ -45,7 +45,7 @@ test('feed: a store that stays away past the deadline is told, and may come back
     fed(opened, 0),
     (error) => isFailure(error, 'unavailable') && /stays out of reach/.test(error.message),
   )
-  assert.match(opened.away.why ?? '', /gone for good/)
+  assert.match(opened.whyAway() ?? '', /gone for good/)
   store.failure = undefined
   assert.equal((await batchesFrom(opened)).flatMap((batch) => batch.rows).length, 60)
   assert.equal(opened.leftOut.count, 0)

@@ -248,6 +248,12 @@ test('feed: nothing to train on is told before the first batch', async (t) => {
     isFailure(error, 'invalid') && /no sample to train on.*stored=0/.test(error.message)
   await assert.rejects(() => feed.begin('t', null), told)
   assert.equal(await feed.next(0), 'unbegun')
+  const huge = { ...none.input.identity, hiddenSize: 200_000 }
+  await assert.rejects(
+    none.open({ identity: huge, train: { ...none.input.train, tokensPerBatch: 16_384 } }),
+    (error) =>
+      isFailure(error, 'invalid') && /Lower train\.tokensPerBatch/.test(error.remedy ?? ''),
+  )
   const unsupervised = await feedRig(t, [[1], [2]])
   const opened = await unsupervised.open()
   await assert.rejects(
