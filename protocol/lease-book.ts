@@ -49,8 +49,19 @@ export class LeaseBook<T> {
     this.#serve()
   }
 
-  /** Lends the oldest to the holder; after `waitMs` without one (0: at once), undefined. */
+  /** Lends the oldest to the holder; undefined where there is none now. */
+  take(holder: string): Leased<T> | undefined {
+    if (this.waiting === 0) return undefined
+    const lease = { id: this.#nextId++, item: this.#take(), holder }
+    this.#leases.set(lease.id, lease)
+    return lease
+  }
+
+  /** The same; after `waitMs` without one (0: at once), undefined. */
   lease(holder: string, waitMs: number): Promise<Leased<T> | undefined> {
+    // Where something waits, nobody else waits for it.
+    const lease = this.take(holder)
+    if (lease || waitMs <= 0) return Promise.resolve(lease)
     return new Promise((resolve) => {
       const timer = this.#clock.setTimeout(() => waiter.settle(undefined), waitMs)
       const waiter: Waiter<T> = {
@@ -63,8 +74,6 @@ export class LeaseBook<T> {
         },
       }
       this.#waiters.push(waiter)
-      this.#serve()
-      if (waitMs <= 0) waiter.settle(undefined)
     })
   }
 
@@ -99,9 +108,7 @@ export class LeaseBook<T> {
   #serve(): void {
     while (this.waiting > 0 && this.#waiters.length > 0) {
       const waiter = this.#waiters[0]
-      const lease = { id: this.#nextId++, item: this.#take(), holder: waiter.holder }
-      this.#leases.set(lease.id, lease)
-      waiter.settle(lease)
+      waiter.settle(this.take(waiter.holder))
     }
   }
 

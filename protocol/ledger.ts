@@ -20,8 +20,11 @@ export interface LeaseEnd {
   readonly permit: number | null
 }
 
-/** Whether an uploader that has sent something asks for more, and waits until there is some. */
-export type More = 'wait' | 'now' | 'none'
+/** What the store has, and how many more samples the asker would send at once. */
+export interface StoredWord {
+  readonly ends: readonly (LeaseEnd & { readonly key: string })[]
+  readonly want: number
+}
 
 export type NextLease =
   | { readonly kind: 'lease'; readonly lease: Lease }
@@ -105,10 +108,10 @@ export const ledgerContract = {
   /** From now on so many permits at most, in place of what the ledger was started with. */
   setCap: request<number, void>(),
   /**
-   * Confirmed by the store. Idempotent by lease. Answers as `next` would: one message a sample in
-   * place of two.
+   * Confirmed by the store. Idempotent by lease. Answers what there is to send now, as far as it is
+   * wanted: one message for several samples in place of two for each.
    */
-  stored: request<LeaseEnd & { readonly key: string; readonly more: More }, NextLease>(),
+  stored: request<StoredWord, readonly Lease[]>(),
   /** May pass: the sample goes back to the queue. */
   unavailable: request<LeaseEnd & { readonly reason: string }, void>(),
   /** Will not pass: the sample stays in the spool, named. */

@@ -1,5 +1,7 @@
 import type { Handlers } from '../../protocol/contract.ts'
-import type { ledgerContract, NextLease } from '../../protocol/ledger.ts'
+import type { Leased } from '../../protocol/lease-book.ts'
+import type { Lease, ledgerContract } from '../../protocol/ledger.ts'
+import type { SampleRef } from '../../protocol/sample.ts'
 import type { Outcome } from '../../src/store/limited.ts'
 import type { Ledger } from './ledger.ts'
 import type { PermitDesk } from './permit-desk.ts'
@@ -15,23 +17,33 @@ export function leaseDesk(
   permits: PermitDesk,
   uploader: string,
 ): Pick<Handlers<typeof ledgerContract>, Leasing> {
-  const next = async (wait: boolean): Promise<NextLease> => {
-    const lease = await ledger.next(uploader, wait)
-    if (!lease) return { kind: 'later' }
-    // Leases are numbered from 2^32 on: no asker comes so far with its own numbers.
-    const { id, item: sample } = lease
-    return { kind: 'lease', lease: { id, sample, permit: permits.take(id) } }
-  }
+  // Leases are numbered from 2^32 on: no asker comes so far with its own numbers.
+  const withPermit = ({ id, item: sample }: Leased<SampleRef>): Lease => ({
+    id,
+    sample,
+    permit: permits.take(id),
+  })
   const comesBack = (permit: number | null, outcome: Outcome) => {
     if (permit !== null) permits.release({ ticket: permit, outcome })
   }
   return {
-    next: ({ wait }) => next(wait),
+    next: async ({ wait }) => {
+      const lease = await ledger.next(uploader, wait)
+      return lease ? { kind: 'lease', lease: withPermit(lease) } : { kind: 'later' }
+    },
     wake: () => ledger.wake(uploader),
-    stored: ({ lease, key, permit, more }) => {
-      comesBack(permit, 'answered')
-      ledger.stored(lease, key)
-      return more === 'none' ? { kind: 'later' } : next(more === 'wait')
+    stored: ({ ends, want }) => {
+      for (const { lease, key, permit } of ends) {
+        comesBack(permit, 'answered')
+        ledger.stored(lease, key)
+      }
+      const leases: Lease[] = []
+      while (leases.length < want) {
+        const lease = ledger.take(uploader)
+        if (!lease) break
+        leases.push(withPermit(lease))
+      }
+      return leases
     },
     unavailable: ({ lease, reason, permit }) => {
       comesBack(permit, 'lost')

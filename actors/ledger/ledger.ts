@@ -126,6 +126,11 @@ export class Ledger {
     return this.#uploads.lease(uploader, wait ? askMs : 0)
   }
 
+  /** The same, now; undefined: nothing waits to be sent. */
+  take(uploader: string): Leased<SampleRef> | undefined {
+    return this.#uploads.take(uploader)
+  }
+
   wake(uploader: string): void {
     this.#uploads.wake(uploader)
   }

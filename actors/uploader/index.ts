@@ -11,6 +11,11 @@ export interface UploaderInput {
    * permits bound them all together.
    */
   readonly lanes: number
+  /**
+   * The store refuses a body that has not the CRC-32 that is sent with it, which was computed when
+   * the file was made: its answer proves the file, too.
+   */
+  readonly storeSums: boolean
 }
 
 /** Spooled files → the store; a pool. Asks the ledger for work; never writes the manifest. */

@@ -1,8 +1,9 @@
-import type { Lease, ledgerContract, More, NextLease } from '../../protocol/ledger.ts'
+import type { Lease, ledgerContract } from '../../protocol/ledger.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { SampleRef } from '../../protocol/sample.ts'
 import type { PermitsInHand } from './permits-in-hand.ts'
 import type { Uploaded } from './upload.ts'
+import { StoredWords } from './words.ts'
 
 export interface LaneTools {
   readonly upload: (sample: SampleRef) => Promise<Uploaded>
@@ -16,10 +17,14 @@ interface Sent {
   readonly uploaded: Uploaded
 }
 
+/** Whether a lane that has sent something asks for more, and waits until there is some. */
+type More = 'wait' | 'now' | 'none'
+
 /** So many uploads at once; each lane asks for one, sends it, and tells as it asks again. */
 export class Lanes {
   readonly #ledger: Peer<typeof ledgerContract>
   readonly #tools: LaneTools
+  readonly #words: StoredWords
   readonly #drain = new AbortController()
   readonly #lanes = new Set<Promise<void>>()
   #wanted = 0
@@ -30,6 +35,7 @@ export class Lanes {
   constructor(ledger: Peer<typeof ledgerContract>, tools: LaneTools) {
     this.#ledger = ledger
     this.#tools = tools
+    this.#words = new StoredWords(ledger, () => this.#busy)
   }
 
   get count(): number {
@@ -61,8 +67,8 @@ export class Lanes {
     let sent: Sent | undefined
     for (;;) {
       const more = this.#more()
-      const next = await this.#tell(sent, more)
-      sent = next.kind === 'lease' ? await this.#send(next.lease) : undefined
+      const lease = await this.#tell(sent, more)
+      sent = lease && (await this.#send(lease))
       if (!sent && more !== 'wait') return
     }
   }
@@ -75,11 +81,14 @@ export class Lanes {
     return this.#drain.signal.aborted ? 'now' : 'wait'
   }
 
-  /** To a ledger that has restarted, a lease says nothing: it leases the sample anew. */
-  async #tell(sent: Sent | undefined, more: More): Promise<NextLease> {
+  /**
+   * What comes next, or nothing. To a ledger that has restarted, a lease says nothing: it leases
+   * the sample anew.
+   */
+  async #tell(sent: Sent | undefined, more: More): Promise<Lease | undefined> {
     if (sent?.uploaded.kind === 'stored') {
-      const told = { lease: sent.lease, permit: sent.permit, key: sent.uploaded.key, more }
-      return await this.#ledger.again((ask) => ask.stored(told))
+      const { lease, permit, uploaded } = sent
+      return await this.#words.tell({ lease, permit, key: uploaded.key }, more !== 'none')
     }
     if (sent) {
       const { lease, permit, uploaded } = sent
@@ -89,8 +98,9 @@ export class Lanes {
         return uploaded.kind === 'failed' ? ask.failed(told) : ask.unavailable(told)
       })
     }
-    if (more === 'none') return { kind: 'later' }
-    return await this.#ledger.again((ask) => ask.next({ wait: more === 'wait' }))
+    if (more === 'none') return undefined
+    const next = await this.#ledger.again((ask) => ask.next({ wait: more === 'wait' }))
+    return next.kind === 'lease' ? next.lease : undefined
   }
 
   async #send({ id: lease, sample, permit }: Lease): Promise<Sent> {

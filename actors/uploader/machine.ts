@@ -6,8 +6,9 @@ import { assign, initialTransition, type SnapshotFrom, setup, transition } from 
  */
 
 export type UploadEvent =
-  /** The file is what its name says. */
+  /** The file is what its name says, or has its length and is left to the store to sum. */
   | { type: 'intact' }
+  /** It is not; before a put, or found out by what the store said of one. */
   | { type: 'torn' }
   /** The store answered that it has the object. */
   | { type: 'acknowledged' }
@@ -33,8 +34,11 @@ export const uploadMachine = setup({
   on: { unavailable: '.returned', refused: '.failed' },
   states: {
     checking: { on: { intact: 'putting', torn: 'torn' } },
-    putting: { entry: 'count', on: { acknowledged: 'confirming', differs: 'damaged' } },
-    confirming: { on: { confirmed: 'stored', differs: 'damaged' } },
+    putting: {
+      entry: 'count',
+      on: { acknowledged: 'confirming', differs: 'damaged', torn: 'torn' },
+    },
+    confirming: { on: { confirmed: 'stored', differs: 'damaged', torn: 'torn' } },
     damaged: { always: [{ guard: 'putsAreLeft', target: 'putting' }, { target: 'returned' }] },
     stored: { type: 'final' },
     torn: { type: 'final' },

@@ -7,6 +7,7 @@ import { patientStore } from '../../src/store/patient.ts'
 import type { UploaderInput } from './index.ts'
 import { Lanes } from './lanes.ts'
 import { PermitsInHand } from './permits-in-hand.ts'
+import { SpoolReader } from './read.ts'
 import { upload } from './upload.ts'
 
 const self = actor<UploaderInput>()
@@ -19,8 +20,9 @@ const store = await patientStore(input.store, {
   log,
 })
 const { path } = await openSpool(join(input.work, 'spool'))
+const tools = { store, path, reader: new SpoolReader(), storeSums: input.storeSums }
 const lanes = new Lanes(ledger, {
-  upload: (sample) => upload(sample, { store, path }),
+  upload: (sample) => upload(sample, tools),
   permits,
 })
 lanes.resize(input.lanes)

@@ -60,7 +60,8 @@ export const maxParallel = count.max(10_000)
 
 const upload = z.strictObject({
   maxParallel: maxParallel.default(100),
-  threads: count.max(64).default(2),
+  /** Null: as many as suit the machine. */
+  threads: count.max(64).nullable().default(null),
   attempts: count.max(1000).default(10),
   deadlineMinutes: z.number().positive().default(30),
 })

@@ -4,7 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { Failure } from '../failure.ts'
+import { Failure, isFailure } from '../failure.ts'
 import { bodyChunks } from './body.ts'
 import type { Acknowledgement, Body, ObjectStore } from './store.ts'
 
@@ -52,21 +52,54 @@ export async function confirm(
   return 'read-back'
 }
 
+/** How a store's objects are proved. */
+export interface Proof {
+  readonly rung: Rung
+  /**
+   * It compares the CRC-32 that is sent with the body's own, and refuses another. Without that, one
+   * that it answers with may be an echo, and proves nothing of a body that was not summed here.
+   */
+  readonly refuses: boolean
+}
+
 /**
- * The rung that this store's objects are proved by: tried on one of its own, which is removed.
+ * How this store's objects are proved: tried on two of its own, which are removed.
  *
  * @throws Failure: the store takes no put, or keeps something else
  */
-export async function probeConfirmation(store: ObjectStore): Promise<Rung> {
+export async function probeConfirmation(store: ObjectStore): Promise<Proof> {
   const key = `probe/${randomUUID()}`
   const body = Buffer.from(key)
   const sent = { crc32: crc32(body), size: body.length, body }
   const said = await store.put(key, body, { crc32: sent.crc32 })
   try {
-    return await confirm(store, key, said, sent)
+    const rung = await confirm(store, key, said, sent)
+    return { rung, refuses: rung === 'checksum' && (await refusesOther(store, key, body)) }
   } finally {
     await store.remove(key)
   }
+}
+
+/**
+ * Whether the store refuses a body that has not the CRC-32 that is sent with it, and keeps nothing
+ * of it. What it takes is put beside `key`, and removed.
+ *
+ * @throws Failure `unavailable`: it does not tell now
+ */
+export async function refusesOther(
+  store: ObjectStore,
+  key: string,
+  body: Buffer,
+): Promise<boolean> {
+  const wrong = `${key}-wrong`
+  try {
+    await store.put(wrong, body, { crc32: (crc32(body) ^ 1) >>> 0 })
+  } catch (error) {
+    if (!isFailure(error) || error.kind === 'unavailable') throw error
+  }
+  if ((await store.head(wrong)) === undefined) return true
+  await store.remove(wrong)
+  return false
 }
 
 /** Chunk after chunk until one is short: an object longer than what was sent is found out too. */

@@ -1,5 +1,5 @@
 /** A store's answer, where it is an error: the same shape that the SDK gives its own. */
-import type { Incoming } from './s3-exchange.ts'
+import type { Incoming } from './http-answer.ts'
 
 /** What `meaningOf` reads of an error. */
 interface StoreError extends Error {

@@ -9,10 +9,11 @@ import { Agent as HttpsAgent } from 'node:https'
 import { setImmediate as turn } from 'node:timers/promises'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
+import { Deadline, type DeadlineRule } from './deadline.ts'
 import { limitAnswers } from './s3-answer-limit.ts'
 import { meaningOf, s3Failure } from './s3-errors.ts'
+import type { LineLimits } from './s3-line.ts'
 import { S3Wire } from './s3-wire.ts'
-import { settledBy } from './settled-by.ts'
 
 /** How an S3-compatible store is spoken to; all of it may be left out for Amazon's own. */
 export interface S3Options {
@@ -30,20 +31,13 @@ export interface S3Options {
 }
 
 /** When an attempt is given up, to be tried again. */
-export interface S3Timeouts {
-  readonly connectMs: number
-  /** No byte moves on a connection for so long. */
-  readonly idleMs: number
-  /** A whole attempt, beside the time its bytes take at `bytesPerSecondMin`. */
-  readonly attemptMs: number
-  /** A hundred uploads at once share the link. */
-  readonly bytesPerSecondMin: number
-}
+export interface S3Timeouts extends LineLimits, DeadlineRule {}
 
 const TIMEOUTS: S3Timeouts = {
   connectMs: 5_000,
   idleMs: 20_000,
   attemptMs: 30_000,
+  // A hundred uploads at once share the link.
   bytesPerSecondMin: 16 * 1024,
 }
 
@@ -65,15 +59,9 @@ export interface Attempt {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Given to an attempt's work, which knows only when the answer starts how much will come. */
-export interface Deadline {
-  readonly signal: AbortSignal
-  allowFor(bytes: number): void
-}
-
 export class S3Connection {
   readonly client: S3Client
-  /** Puts, past the client's middleware; over the same connections. */
+  /** Puts, past the client's middleware; over connections of its own. */
   readonly wire: S3Wire
   readonly #timeouts: S3Timeouts
   readonly #agents: readonly HttpAgent[]
@@ -108,7 +96,7 @@ export class S3Connection {
     })
     signWithoutBody(this.client)
     limitAnswers(this.client)
-    this.wire = new S3Wire(this.client, { http: httpAgent, https: httpsAgent }, this.#timeouts)
+    this.wire = new S3Wire(this.client, this.#timeouts)
   }
 
   /**
@@ -130,6 +118,7 @@ export class S3Connection {
   }
 
   close(): void {
+    this.wire.close()
     this.client.destroy()
     for (const agent of this.#agents) agent.destroy()
   }
@@ -154,20 +143,9 @@ export class S3Connection {
   /** Rejects past the deadline even where the work knows of none, as a provider of credentials. */
   async #inTime<T>(attempt: Attempt, work: (deadline: Deadline) => Promise<T>): Promise<T> {
     attempt.signal?.throwIfAborted()
-    const late = new AbortController()
-    let timer: NodeJS.Timeout | undefined
-    const allowFor = (bytes: number) => {
-      clearTimeout(timer)
-      const { attemptMs, bytesPerSecondMin } = this.#timeouts
-      timer = setTimeout(() => late.abort(), attemptMs + (bytes / bytesPerSecondMin) * 1000)
-    }
-    allowFor(attempt.bytes ?? 0)
-    const signal = attempt.signal ? AbortSignal.any([late.signal, attempt.signal]) : late.signal
-    try {
-      return await settledBy(signal, work({ signal, allowFor }))
-    } finally {
-      clearTimeout(timer)
-    }
+    const deadline = new Deadline(this.#timeouts, attempt.signal)
+    deadline.allowFor(attempt.bytes ?? 0)
+    return deadline.settled(work(deadline))
   }
 
   /** Of many requests that find the credentials expired, only the first asks for new ones. */

@@ -122,6 +122,8 @@ const byNetwork: Readonly<Record<string, Meaning>> = {
   EMFILE: passing('this process has too many files open'),
   ENOTFOUND: passing('its name is not known', ADDRESS),
   EAI_AGAIN: passing('names cannot be looked up', ADDRESS),
+  /** Of `AnswerReader`. */
+  ANSWER_NOT_HTTP: passing('its answer is not HTTP', ADDRESS),
   /** Of `limitAnswers`. */
   ANSWER_WITHOUT_END: passing('its answer does not end', ADDRESS),
   ERR_INVALID_URL: final('its endpoint is no URL', ENDPOINT),

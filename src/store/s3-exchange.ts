@@ -1,116 +1,94 @@
-/**
- * One request and its answer over a kept-alive connection, each of its waits under a deadline. It
- * settles when the socket is done with it: free for the next, or closed. So whoever counts open
- * requests counts as the server does.
- */
-import {
-  type Agent,
-  type ClientRequest,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-} from 'node:http'
-import { request as httpsRequest } from 'node:https'
-import type { S3Address } from './s3-address.ts'
-
-/** Of an answer's body; an error's XML is far shorter. */
-const BODY_BYTES_MAX = 64 * 1024
+/** One request and its answer over a kept-alive connection, each of its waits under a deadline. */
+import type { Deadline } from './deadline.ts'
+import type { Incoming } from './http-answer.ts'
+import { dial, type Line, type LineLimits, type LineTo } from './s3-line.ts'
 
 export interface Outgoing {
-  readonly to: Pick<S3Address, 'secure' | 'hostname' | 'port'>
   readonly method: string
   readonly path: string
-  /** The Host header among them. */
+  /** The Host header and the body's length among them. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
 
-export interface Incoming {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  /** Cut to 64 KiB. */
-  readonly body: string
-}
+/**
+ * The connections to one place: kept for the next request, and closed when none comes for long. As
+ * many as there are requests at once: how many that may be is the permits' business.
+ */
+export class Exchange {
+  readonly #to: LineTo
+  readonly #limits: LineLimits
+  readonly #all = new Set<Line>()
+  readonly #free: Line[] = []
+  /** Of TLS: a new connection begins with it, and need not agree on keys anew. */
+  #session: Buffer | undefined
 
-export interface ExchangeLimits {
-  readonly agent: Agent
-  /** Until the connection stands, its TLS included. */
-  readonly connectMs: number
-  /** No byte moves for so long. */
-  readonly idleMs: number
-  /** Whole: the exchange is given up. */
-  readonly signal: AbortSignal
-}
+  constructor(to: LineTo, limits: LineLimits) {
+    this.#to = to
+    this.#limits = limits
+  }
 
-/** @throws Error named `TimeoutError` past a deadline; Node's own, with its code, for the rest */
-export function exchange(outgoing: Outgoing, limits: ExchangeLimits): Promise<Incoming> {
-  const { to, method, path, headers, body } = outgoing
-  const { signal, agent, idleMs } = limits
-  return new Promise((resolve, reject) => {
-    const open = to.secure ? httpsRequest : httpRequest
-    const target = { hostname: to.hostname, ...(to.port !== undefined && { port: to.port }) }
-    const sent = open({ ...target, method, path, headers, agent, setHost: false, timeout: idleMs })
-    const giveUp = () => sent.destroy(late('the whole of it'))
-    let failure: Error | undefined
-    let received: Incoming | undefined
-    sent.on('error', (error) => {
-      failure ??= error
+  /** Connections that stand or are being made, and those of them that nobody uses. */
+  get lines(): { readonly all: number; readonly free: number } {
+    return { all: this.#all.size, free: this.#free.length }
+  }
+
+  /** @throws Error named `TimeoutError` past a deadline; with a code for the rest */
+  async put(outgoing: Outgoing, deadline: Pick<Deadline, 'onPassed'>): Promise<Incoming> {
+    const head = headOf(outgoing)
+    const line = this.#take()
+    deadline.onPassed(() => line.giveUp('the whole of it'))
+    try {
+      return await line.send(head, outgoing.body)
+    } finally {
+      deadline.onPassed(undefined)
+    }
+  }
+
+  close(): void {
+    for (const line of this.#all) line.destroy()
+  }
+
+  /** The one that was used last: most likely the store has not closed it meanwhile. */
+  #take(): Line {
+    for (let line = this.#free.pop(); line; line = this.#free.pop()) {
+      if (line.isFresh) return line
+      line.destroy()
+    }
+    return this.#dial()
+  }
+
+  #dial(): Line {
+    const line = dial(this.#to, this.#limits, {
+      known: this.#session,
+      session: (session) => {
+        this.#session = session
+      },
+      free: (free) => this.#free.push(free),
+      closed: (closed) => {
+        this.#all.delete(closed)
+        const at = this.#free.indexOf(closed)
+        if (at >= 0) this.#free.splice(at, 1)
+      },
     })
-    sent.on('timeout', () => sent.destroy(late('a stall')))
-    boundConnect(sent, to.secure ? 'secureConnect' : 'connect', limits.connectMs)
-    sent.on('response', (answer) => {
-      receive(answer, sent, (incoming) => {
-        received = incoming
-      })
-    })
-    sent.on('close', () => {
-      signal.removeEventListener('abort', giveUp)
-      if (received) resolve(received)
-      else reject(failure ?? cut())
-    })
-    signal.addEventListener('abort', giveUp, { once: true })
-    if (signal.aborted) giveUp()
-    else sent.end(body)
-  })
+    this.#all.add(line)
+    return line
+  }
 }
 
-function boundConnect(sent: ClientRequest, standing: string, connectMs: number): void {
-  sent.once('socket', (socket) => {
-    if (sent.reusedSocket) return
-    const timer = setTimeout(() => sent.destroy(late('connecting')), connectMs)
-    const clear = () => clearTimeout(timer)
-    socket.once(standing, clear)
-    sent.once('close', clear)
-  })
+/** @throws Error with a code: a header has a character that would end it */
+function headOf({ method, path, headers }: Outgoing): string {
+  let head = `${method} ${path} HTTP/1.1\r\n`
+  for (const name of Object.keys(headers)) {
+    const value = headers[name] ?? ''
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw noHeader(name)
+    head += `${name}: ${value}\r\n`
+  }
+  return `${head}\r\n`
 }
 
-function receive(
-  answer: IncomingMessage,
-  sent: ClientRequest,
-  done: (incoming: Incoming) => void,
-): void {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  answer.on('data', (chunk: Buffer) => {
-    if (bytes < BODY_BYTES_MAX) chunks.push(chunk)
-    bytes += chunk.length
+/** By the code that Node's client gives it. */
+const noHeader = (name: string): Error =>
+  Object.assign(new Error(`a header has a character too many. name=${name}`), {
+    code: 'ERR_INVALID_CHAR',
   })
-  answer.on('error', (error) => sent.destroy(error))
-  answer.on('end', () => {
-    const { statusCode: status = 0, headers } = answer
-    const body =
-      chunks.length === 0 ? '' : Buffer.concat(chunks).toString('utf8', 0, BODY_BYTES_MAX)
-    done({ status, headers, body })
-    // The store has answered before it had the whole body, which it does not want any more.
-    if (status >= 300 && !sent.writableFinished) sent.destroy()
-  })
-}
-
-function late(what: string): Error {
-  const error = new Error(`a deadline has passed: ${what}`)
-  error.name = 'TimeoutError'
-  return error
-}
-
-const cut = (): Error =>
-  Object.assign(new Error('the connection was closed before the answer'), { code: 'ECONNRESET' })

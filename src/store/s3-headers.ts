@@ -1,7 +1,7 @@
 /** Checksums and tags as S3's headers write them. */
 import { createHash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
 import { crc32 } from 'node:zlib'
+import type { Incoming } from './http-answer.ts'
 import type { WirePut } from './s3-wire.ts'
 import type { Acknowledgement } from './store.ts'
 
@@ -57,9 +57,8 @@ export interface Tags {
   readonly ChecksumCRC32?: string | undefined
 }
 
-export function tagsIn(headers: IncomingHttpHeaders): Tags {
-  const crc = headers['x-amz-checksum-crc32']
-  return { ETag: headers.etag, ChecksumCRC32: typeof crc === 'string' ? crc : undefined }
+export function tagsIn(headers: Incoming['headers']): Tags {
+  return { ETag: headers.etag, ChecksumCRC32: headers['x-amz-checksum-crc32'] }
 }
 
 export function acknowledged(answer: Tags): Acknowledgement {

@@ -8,8 +8,8 @@ import {
 } from '@aws-sdk/client-s3'
 import { Failure } from '../failure.ts'
 import { readBody } from './body.ts'
+import type { Deadline } from './deadline.ts'
 import { nextOf, type S3Bucket, there } from './s3-bucket.ts'
-import type { Deadline } from './s3-connection.ts'
 import { listing } from './s3-granted.ts'
 import { acknowledged, crcToHeader, guardOf } from './s3-headers.ts'
 import type { Acknowledgement, Body, MultipartUpload, PartRef, PutOptions } from './store.ts'
@@ -22,7 +22,8 @@ export interface Guard {
 
 const byMd5: Guard = { parts: 'md5', whole: false }
 export const wholeCrc = { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const
-const otherBytes = ['BadDigest', 'XAmzContentChecksumMismatch']
+/** What stores call a body that has not the checksum that was sent with it. */
+export const otherBytes = ['BadDigest', 'XAmzContentChecksumMismatch']
 
 /** A store that is silent about what it was asked to keep does not keep it. */
 export function guardBy(said: {

@@ -79,10 +79,11 @@ export class S3Store implements ObjectStore {
     const wanted = range && { Range: `bytes=${range.start}-${range.end - 1}` }
     const command = new GetObjectCommand({ ...this.#object(key), ...wanted })
     const attempt = { doing: 'get', what: `${this.url}/${key}` }
-    const answer = await connection.attempt(attempt, async ({ signal, allowFor }) => {
+    const answer = await connection.attempt(attempt, async (deadline) => {
       try {
-        const found = await connection.client.send(command, { abortSignal: signal })
-        allowFor(bodyLength(found, attempt.what, range && range.end - range.start))
+        const { signal: abortSignal } = deadline
+        const found = await connection.client.send(command, { abortSignal })
+        deadline.allowFor(bodyLength(found, attempt.what, range && range.end - range.start))
         const bytes = await found.Body?.transformToByteArray()
         return Buffer.from(bytes?.buffer ?? new ArrayBuffer(), bytes?.byteOffset, bytes?.byteLength)
       } catch (error) {

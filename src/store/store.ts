@@ -30,7 +30,10 @@ export interface ObjectInfo {
 
 /** What goes with a put. */
 export interface PutOptions {
-  /** CRC-32 of the body, where the caller has it: sent along, so that the store checks it. */
+  /**
+   * CRC-32 of the body, where the caller has it: sent along, so that the store checks it. A store
+   * that does so refuses another body (`corrupt`); `probeConfirmation` tells which does.
+   */
   readonly crc32?: number
   readonly signal?: AbortSignal
 }

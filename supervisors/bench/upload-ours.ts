@@ -7,6 +7,8 @@ import { systemClock } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { openLog } from '../../src/log.ts'
 import { parseSpoolName } from '../../src/spool/name.ts'
+import { probeConfirmation } from '../../src/store/confirm.ts'
+import { soleStore } from '../../src/store/patient.ts'
 import { supervise } from '../engine/tree.ts'
 import { storage } from '../storage.ts'
 import { jobOf, measured, namesOf, pathOf, region, type UploadJob } from './upload-job.ts'
@@ -14,8 +16,9 @@ import { jobOf, measured, namesOf, pathOf, region, type UploadJob } from './uplo
 /**
  * This project's side of `bench upload`: the storage of a run, as it is, as threads under its
  * supervisor, with a run's own settings. From the moment at which all files are told to be
- * spooled until each is leased, read, checked against its name, put under a permit, confirmed by
- * the store's checksum, named by a manifest segment in the store, and removed from the spool.
+ * spooled until each is leased, read, put under a permit, confirmed by the store's checksum, which
+ * refuses another (tried before, as a run does), named by a manifest segment in the store, and
+ * removed from the spool.
  */
 
 const configOf = (job: UploadJob) =>
@@ -31,11 +34,15 @@ const configOf = (job: UploadJob) =>
     { name: 'bench', base: job.work },
   ).config
 
-/** As of any run; but nobody spools here other than this process. */
-function storageOf(job: UploadJob): SupervisorSpec {
+/** As of any run, the store tried before; but nobody spools here other than this process. */
+async function storageOf(job: UploadJob): Promise<SupervisorSpec> {
   const config = configOf(job)
   const place = { url: config.store, s3: config.s3 }
-  return storage({ config, place, retry: new Map() }, { source: null, writers: () => [] })
+  const store = await soleStore(place)
+  const { refuses: storeSums } = await probeConfirmation(store)
+  store.close()
+  const run = { config, place, retry: new Map<string, number>(), storeSums }
+  return storage(run, { source: null, writers: () => [] })
 }
 
 /** The files as the extractor leaves them. @returns what it tells of them */
@@ -56,7 +63,7 @@ function die(why: unknown): never {
 const job = jobOf(process.argv[2])
 mkdirSync(join(job.work, 'spool'), { recursive: true })
 const names = await namesOf(job)
-const tree = supervise(storageOf(job), {
+const tree = supervise(await storageOf(job), {
   clock: systemClock,
   random: Math.random,
   log: openLog({ actor: 'bench', level: 'warn', stderr: 'json' }),

@@ -3,13 +3,13 @@ import { crc32 } from 'node:zlib'
 import { count } from '../../actors/console/text.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { Config } from '../../src/config/schema.ts'
-import { Failure, isFailure } from '../../src/failure.ts'
+import { Failure } from '../../src/failure.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { requireSameIdentity } from '../../src/run/identity.ts'
 import { readRun } from '../../src/run/stored-run.ts'
 import { tryConditions } from '../../src/store/conditional.ts'
-import { confirm, rungText } from '../../src/store/confirm.ts'
+import { confirm, refusesOther, rungText } from '../../src/store/confirm.ts'
 import { soleStore } from '../../src/store/patient.ts'
 import type { Acknowledgement, ObjectStore } from '../../src/store/store.ts'
 import { type ChosenTarget, identityOf } from '../run/preflight.ts'
@@ -116,21 +116,11 @@ async function tryChecksums({ s3 }: Config, probe: Probe): Promise<Seen<null>> {
     return [`none are sent, as s3.checksums says: ${guard}`, null]
   }
   const isToldBack = probe.said.crc32 === crc32(probe.body)
-  const refusesWrong = await refusesWrongCrc(probe)
+  const refusesWrong = await refusesOther(probe.store, probe.key, probe.body)
   const told = isToldBack ? 'answers with the CRC-32 that was sent' : 'tells no CRC-32'
   if (refusesWrong) return [`${told}, refuses a wrong one`, null]
   const note = 'Set s3.checksums: when-required, so that Content-MD5 guards objects on their way.'
   return [`${told}, and takes a wrong one too: it checks none`, null, note]
-}
-
-async function refusesWrongCrc({ store, key, body }: Probe): Promise<boolean> {
-  const wrong = `${key}-wrong`
-  try {
-    await store.put(wrong, body, { crc32: crc32('another body') })
-  } catch (error) {
-    if (!isFailure(error)) throw error
-  }
-  return (await store.head(wrong)) === undefined
 }
 
 async function confirmProbe({ store, key, body, said }: Probe): Promise<Seen<null>> {

@@ -29,6 +29,8 @@ export interface OpenedRun {
   readonly lock: ManifestLock
   /** False where the store honours no conditions: another may hold the lock too, unseen. */
   readonly alone: boolean
+  /** It refuses a body that has not the CRC-32 that is sent with it: see `Proof`. */
+  readonly storeSums: boolean
 }
 
 /**
@@ -44,15 +46,15 @@ export async function openRun(
 ): Promise<OpenedRun> {
   const { config, identity, plan } = prepared
   const { honoured } = await conditionalPuts(store)
-  const rung = await probeConfirmation(store)
-  log.info({ rung }, `objects are confirmed ${rungText[rung]}`)
+  const { rung, refuses } = await probeConfirmation(store)
+  log.info({ rung, refuses }, `objects are confirmed ${rungText[rung]}`)
   const stored = await claimStore(store, { identity, plan, targetPath: config.target.path })
   for (const change of stored.changes) {
     log.warn({ change }, 'the plan differs from the one the run began with: bits may differ too')
   }
   await ownSpool(config.work, stored.run.id, log)
   const lock = await takeLock(store, { conditional: honoured, log })
-  return { stored, lock, alone: honoured }
+  return { stored, lock, alone: honoured, storeSums: refuses }
 }
 
 async function ownSpool(work: string, id: string, log: Log): Promise<void> {

@@ -36,6 +36,8 @@ export interface Prepared {
   readonly threadsPerDevice: number
   /** What is quarantined and to be tried again: hash → the attempt that ended so. */
   readonly retry: ReadonlyMap<string, number>
+  /** The store compares each body with its checksum: uploaders need not. Not before it is tried. */
+  readonly storeSums: boolean
 }
 
 /**
@@ -66,6 +68,7 @@ export async function prepare(
     outputBytesPerToken: perToken,
     threadsPerDevice: threadsFor(devices),
     retry: new Map(),
+    storeSums: false,
   }
 }
 

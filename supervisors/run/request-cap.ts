@@ -7,7 +7,7 @@ import { isFailure } from '../../src/failure.ts'
 import type { Acquire } from '../../src/store/limited.ts'
 import { Permits } from '../../src/store/permits.ts'
 import type { Tree } from '../engine/tree.ts'
-import { lanesOf, ledgerRequests } from '../storage.ts'
+import { lanesOf, ledgerRequests, threadsOf } from '../storage.ts'
 
 type Ledger = Peer<typeof ledgerContract>
 
@@ -32,7 +32,7 @@ export class RequestCap {
 
   constructor({ maxParallel, threads }: Config['upload']) {
     this.#maxParallel = maxParallel
-    this.#threads = threads
+    this.#threads = threadsOf({ threads })
     this.#own = new Permits(maxParallel)
     this.#takeOwn = this.#own.taker('supervisor', 'manifest')
   }

@@ -167,7 +167,7 @@ export class RunProcess implements RootControl {
       }
       const amended = await this.#unlessStopped(this.#options.amend(store, prepared))
       if (amended === 'stopped') return this.#ended()
-      const planted = this.#plant(amended)
+      const planted = this.#plant({ ...amended, storeSums: opened.storeSums })
       this.#cap.handOver(planted.tree, planted.ledger)
       await this.#live(planted)
     } finally {

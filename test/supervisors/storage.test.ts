@@ -1,8 +1,10 @@
 /** Real uploaders and a real ledger under one cap, counted at the server. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { entryKey } from '../../src/manifest/entry.ts'
+import { threadsOf } from '../../supervisors/storage.ts'
 import { always, samplePuts, segmentPuts, storageTree } from '../support/storage-tree.ts'
 import { startOf } from '../support/trees.ts'
 
@@ -112,4 +114,34 @@ test('storage: half a body read, then 503, twice: a whole object, one line (B24)
   const sha = createHash('sha256').update(text).digest('hex')
   assert.deepEqual(objects, { [entryKey(entries[0])]: sha })
   assert.deepEqual([...named], [[entries[0].hash, 1]])
+})
+
+test('storage: files that change in the spool are refused by the store, and torn', async (t) => {
+  const upload = { maxParallel: 10, threads: 1 }
+  const faults = [{ kind: 'hold', times: always, match: samplePuts }] as const
+  const { when, s3, spool, stored } = await storageTree(t, { samples: 30, upload, faults })
+  // Eight have been read and are held; the others are read after this.
+  await when(({ open }) => open === 8)
+  for (const sample of (await spool.list()).samples) {
+    const bytes = await readFile(spool.path(sample))
+    bytes[0] ^= 1
+    // Each keeps its length: only its sum tells.
+    await writeFile(spool.path(sample), bytes)
+  }
+  await s3.setFaults([])
+  const { failed } = await when(
+    (_, { committed, spool: { files } }) => committed === 8 && files === 0,
+  )
+  assert.deepEqual(failed, [])
+  const { objects, named } = await stored()
+  assert.deepEqual([Object.keys(objects).length, named.size], [8, 8])
+})
+
+test('storage: unless told, one thread uploads on fewer than four cores, two on more', () => {
+  const unsaid = { threads: null }
+  assert.deepEqual(
+    [1, 2, 3, 4, 64].map((cores) => threadsOf(unsaid, cores)),
+    [1, 1, 1, 2, 2],
+  )
+  assert.equal(threadsOf({ threads: 7 }, 2), 7)
 })

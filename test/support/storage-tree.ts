@@ -7,7 +7,7 @@ import { sleep } from '../../src/clock.ts'
 import { type Config, configSchema } from '../../src/config/schema.ts'
 import type { Fault } from '../../src/dev-s3/faults.ts'
 import type { DevS3Stats } from '../../src/dev-s3/server.ts'
-import { openSpool } from '../../src/spool/spool.ts'
+import { openSpool, type Spool } from '../../src/spool/spool.ts'
 import { openStore } from '../../src/store/open.ts'
 import { RequestCap } from '../../supervisors/run/request-cap.ts'
 import { storage } from '../../supervisors/storage.ts'
@@ -28,6 +28,7 @@ export interface StorageTree extends Planted {
   /** The first of which this is true, of the server's counts and the ledger's word. */
   when(is: (stats: DevS3Stats, ledger: LedgerStatus) => boolean): Promise<LedgerStatus>
   stored(): Promise<Stored>
+  readonly spool: Spool
 }
 
 export interface StorageOptions {
@@ -64,7 +65,7 @@ export async function storageTree(t: TestContext, options: StorageOptions): Prom
     spool: { keepFree: '1MB', maxBytes: '100MB' },
   })
   const place = { url: config.store, s3: { ...config.s3, timeouts: patient } }
-  const run = { config, place, retry: new Map<string, number>() }
+  const run = { config, place, retry: new Map<string, number>(), storeSums: true }
   const spec = storage(run)
   // Those that give storage its work: it names them, for the order of a stop.
   const planted = plant(t, supervisor('root', [spec, puppet('reader'), puppet('extractor/0')]))
@@ -84,5 +85,5 @@ export async function storageTree(t: TestContext, options: StorageOptions): Prom
   }
   const openRun = () => openStore(config.store, config.s3, { env: credentials })
   const stored = () => readStored({ work, openStore: openRun })
-  return { ...planted, s3, cap, when, stored }
+  return { ...planted, s3, cap, when, stored, spool }
 }

@@ -5,6 +5,7 @@ import { leaseDesk } from '../../../actors/ledger/lease-desk.ts'
 import { PermitDesk } from '../../../actors/ledger/permit-desk.ts'
 import { Lanes } from '../../../actors/uploader/lanes.ts'
 import { PermitsInHand } from '../../../actors/uploader/permits-in-hand.ts'
+import { SpoolReader } from '../../../actors/uploader/read.ts'
 import { type Uploaded, upload } from '../../../actors/uploader/upload.ts'
 import type { SampleRef } from '../../../protocol/sample.ts'
 import { SimulatedClock } from '../../../src/clock.ts'
@@ -29,6 +30,7 @@ async function lanesOn(t: TestContext, upload: (sample: SampleRef) => Promise<Up
   return { ...rig, lanes, permits }
 }
 
+const reader = new SpoolReader()
 const later = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 test('lanes: all that is spooled is sent, so many at once and no more', async (t) => {
@@ -38,7 +40,7 @@ test('lanes: all that is spooled is sent, so many at once and no more', async (t
   const rig = await lanesOn(t, async (sample) => {
     peak = Math.max(peak, ++open)
     await later()
-    const uploaded = await upload(sample, { store, path: rig.spool.path })
+    const uploaded = await upload(sample, { store, path: rig.spool.path, reader, storeSums: false })
     open -= 1
     return uploaded
   })
@@ -57,7 +59,7 @@ test('lanes: each end of an upload is told, and what may pass is sent again', as
   const faults = [new Failure('unavailable', 'timeout'), new Failure('invalid', 'denied')]
   const faulty = faultyPuts(new MemoryStore(), faults)
   const rig = await lanesOn(t, (sample) =>
-    upload(sample, { store: faulty.store, path: rig.spool.path }),
+    upload(sample, { store: faulty.store, path: rig.spool.path, reader, storeSums: false }),
   )
   for (const n of [1, 2]) await rig.spooled(n)
   const torn = await rig.spooled(3)

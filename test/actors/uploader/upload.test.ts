@@ -8,6 +8,7 @@ import {
   type UploadEvent,
   uploadMachine,
 } from '../../../actors/uploader/machine.ts'
+import { SpoolReader } from '../../../actors/uploader/read.ts'
 import { upload } from '../../../actors/uploader/upload.ts'
 import { Failure } from '../../../src/failure.ts'
 import { parseSampleKey } from '../../../src/manifest/key.ts'
@@ -17,12 +18,15 @@ import { faultyPuts, type PutFault } from '../../support/faulty-store.ts'
 import { spoolSample } from '../../support/ledger-rig.ts'
 import { scratch } from '../../support/target-run.ts'
 
+const reader = new SpoolReader()
+
 async function rigOf(t: TestContext, ...faults: PutFault[]) {
   const spool = await openSpool(await scratch(t))
   const sample = await spoolSample(spool, 1, 'the hidden states of one sample')
   const inner = new MemoryStore()
   const faulty = faultyPuts(inner, faults)
-  const send = () => upload(sample, { store: faulty.store, path: spool.path })
+  const tools = { store: faulty.store, path: spool.path, reader }
+  const send = ({ storeSums = false } = {}) => upload(sample, { ...tools, storeSums })
   const kept = async () => {
     const keys: string[] = []
     for await (const { key } of inner.list('')) keys.push(key)
@@ -54,6 +58,65 @@ test('upload: a file that is cut, changed, longer or gone is never sent', async 
     assert.equal((await send()).kind, 'torn')
     assert.equal(faulty.puts, 0)
     assert.deepEqual(await kept(), [])
+  }
+})
+
+/** As long as the sample, and another. */
+const changed = 'the hidden states of one sampl3'
+
+test('upload: left to the store to sum, a changed file is refused, and torn at once', async (t) => {
+  const { send, path, kept, faulty } = await rigOf(t)
+  await writeFile(path, changed)
+  assert.equal((await send({ storeSums: true })).kind, 'torn')
+  assert.equal(faulty.puts, 1)
+  assert.deepEqual(await kept(), [])
+})
+
+test('upload: left to the store, one that is cut, longer or gone is still not sent', async (t) => {
+  const damage: ((path: string) => Promise<void>)[] = [
+    (path) => truncate(path, 5),
+    (path) => writeFile(path, 'the hidden states of one sample.'),
+    (path) => rm(path),
+  ]
+  for (const harm of damage) {
+    const { send, path, faulty } = await rigOf(t)
+    await harm(path)
+    assert.equal((await send({ storeSums: true })).kind, 'torn')
+    assert.equal(faulty.puts, 0)
+  }
+})
+
+test('upload: where it was left to a store that fails in whatever way, torn is torn', async (t) => {
+  const faults: PutFault[] = [
+    new Failure('corrupt', 'BadDigest'),
+    new Failure('unavailable', 'cut in the middle'),
+    new Failure('invalid', 'an error that no list names'),
+    'half',
+    'half, unsaid',
+    'unsaid',
+  ]
+  for (const fault of faults) {
+    const { send, path, faulty } = await rigOf(t, fault)
+    await writeFile(path, changed)
+    assert.equal((await send({ storeSums: true })).kind, 'torn', String(fault))
+    assert.equal(faulty.puts, 1)
+  }
+})
+
+test('upload: left to the store, a whole file ends as one that was summed here', async (t) => {
+  const ends: [PutFault[], string, number][] = [
+    [[], 'stored', 1],
+    [['unsaid'], 'stored', 1],
+    [['half', 'half, unsaid'], 'stored', 3],
+    [[new Failure('corrupt', 'BadDigest')], 'stored', 2],
+    [['half', 'half', 'half', 'none'], 'returned', 3],
+    [[new Failure('unavailable', 'timeout')], 'returned', 1],
+    [[new Failure('invalid', 'access denied')], 'failed', 1],
+  ]
+  for (const [faults, kind, puts] of ends) {
+    const { send, faulty } = await rigOf(t, ...faults)
+    assert.equal((await send({ storeSums: true })).kind, kind)
+    assert.equal(faulty.puts, puts)
   }
 })
 
@@ -100,7 +163,10 @@ test('upload: what is no failure of the store is a bug, and thrown', async (t) =
       throw new TypeError('undefined is not a function')
     }
   }
-  await assert.rejects(upload(sample, { store: new Broken(), path: () => path }), TypeError)
+  await assert.rejects(
+    upload(sample, { store: new Broken(), path: () => path, reader, storeSums: false }),
+    TypeError,
+  )
 })
 
 function lifeAfter(...types: UploadEvent['type'][]) {
@@ -124,6 +190,8 @@ test('upload machine: damaged, it is put again as often as allowed, then returne
 
 test('upload machine: torn, refused and unavailable are ends, from wherever', () => {
   assert.equal(lifeAfter('torn'), 'torn.')
+  assert.equal(lifeAfter('intact', 'torn'), 'torn.')
+  assert.equal(lifeAfter('intact', 'acknowledged', 'torn'), 'torn.')
   assert.equal(lifeAfter('intact', 'refused'), 'failed.')
   assert.equal(lifeAfter('intact', 'acknowledged', 'unavailable'), 'returned.')
   assert.equal(lifeAfter('intact', 'acknowledged', 'refused', 'confirmed'), 'failed.')

@@ -39,6 +39,7 @@ test('config: three keys will do; the rest has defaults', () => {
     limit: null,
   })
   assert.equal(config.upload.maxParallel, 100)
+  assert.equal(config.upload.threads, null)
   assert.deepEqual(config.commit, { every: 1000, seconds: 10 })
   assert.deepEqual(config.dataset.columns, {
     inputIds: 'input_ids',

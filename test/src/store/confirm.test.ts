@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { isFailure } from '../../../src/failure.ts'
+import { Failure, isFailure } from '../../../src/failure.ts'
 import { confirm, probeConfirmation } from '../../../src/store/confirm.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
+import type { Body, PutOptions } from '../../../src/store/store.ts'
 import { embedded, s3At } from './opening.ts'
 
 const body = Buffer.from('what was sent')
@@ -60,8 +61,29 @@ test('confirm: a server that keeps half and answers 200 is found out', async () 
 test('confirm: the rung of a store is tried on an object that goes again', async () => {
   const server = await embedded()
   const store = s3At(server.endpoint)
-  assert.equal(await probeConfirmation(store), 'checksum')
+  assert.deepEqual(await probeConfirmation(store), { rung: 'checksum', refuses: true })
   const older = s3At(server.endpoint, { checksums: 'when-required' })
-  assert.equal(await probeConfirmation(older), 'etag')
+  assert.deepEqual(await probeConfirmation(older), { rung: 'etag', refuses: false })
   assert.deepEqual((await store.listPage({ prefix: '' })).objects, [])
+})
+
+test('confirm: a store that answers with whatever CRC-32 it was sent refuses nothing', async () => {
+  const echoing = new (class extends MemoryStore {
+    override async put(key: string, bytes: Body, options: PutOptions = {}) {
+      await super.put(key, bytes)
+      return options.crc32 === undefined ? {} : { crc32: options.crc32 }
+    }
+  })()
+  assert.deepEqual(await probeConfirmation(echoing), { rung: 'checksum', refuses: false })
+  assert.deepEqual((await echoing.listPage({ prefix: '' })).objects, [])
+})
+
+test('confirm: a store that cannot be asked now is not taken for one that refuses', async () => {
+  const away = new (class extends MemoryStore {
+    override async put(key: string, bytes: Body, options: PutOptions = {}) {
+      if (key.endsWith('-wrong')) throw new Failure('unavailable', 'timeout')
+      return super.put(key, bytes, options)
+    }
+  })()
+  await assert.rejects(probeConfirmation(away), { kind: 'unavailable' })
 })

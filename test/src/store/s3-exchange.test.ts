@@ -1,25 +1,26 @@
 /** One exchange with servers that behave in every way but the right one, on real sockets. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { Agent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import { createServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { type ExchangeLimits, exchange } from '../../../src/store/s3-exchange.ts'
+import { Deadline } from '../../../src/store/deadline.ts'
+import type { Incoming } from '../../../src/store/http-answer.ts'
+import { Exchange } from '../../../src/store/s3-exchange.ts'
+import type { LineLimits } from '../../../src/store/s3-line.ts'
 
 const text = (value: string): Buffer => Buffer.from(value)
-const never = new AbortController().signal
+const rule = { attemptMs: 60_000, bytesPerSecondMin: 1e9 }
 
 interface Rig {
-  readonly put: (body: Uint8Array, limits?: Partial<ExchangeLimits>) => ReturnType<typeof exchange>
-  readonly agent: Agent
+  readonly put: (body: Uint8Array, deadline?: Deadline) => Promise<Incoming>
+  readonly exchange: Exchange
 }
 
 /** A server that treats each connection as `serve` says, and a client of it. */
 async function against(
   t: TestContext,
   serve: (socket: Socket) => void,
-  { secure = false } = {},
+  { secure = false, ...limits }: Partial<LineLimits> & { readonly secure?: boolean } = {},
 ): Promise<Rig> {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {
@@ -32,20 +33,18 @@ async function against(
   const address = server.address()
   assert.ok(typeof address === 'object' && address)
   const { port } = address
-  const agent = secure ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true })
+  const to = { secure, hostname: '127.0.0.1', port }
+  const exchange = new Exchange(to, { connectMs: 30_000, idleMs: 30_000, ...limits })
   t.after(() => {
-    agent.destroy()
+    exchange.close()
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const put: Rig['put'] = (body, limits) => {
-    const to = { secure, hostname: '127.0.0.1', port }
+  const put: Rig['put'] = (body, deadline = new Deadline(rule)) => {
     const headers = { host: `127.0.0.1:${port}`, 'content-length': String(body.byteLength) }
-    const standard = { agent, connectMs: 30_000, idleMs: 30_000, signal: never }
-    const outgoing = { to, method: 'PUT', path: '/b/k', headers, body }
-    return exchange(outgoing, { ...standard, ...limits })
+    return exchange.put({ method: 'PUT', path: '/b/k', headers, body }, deadline)
   }
-  return { put, agent }
+  return { put, exchange }
 }
 
 /** Answers each request, once its body of `bytes` is there. */
@@ -67,17 +66,14 @@ const ok = 'HTTP/1.1 200 OK\r\nETag: "e"\r\nContent-Length: 2\r\n\r\nhi'
 test('s3 exchange: it settles when the socket is free for the next, which takes it', async (t) => {
   const opened: Socket[] = []
   const serve = answering(4, ok)
-  const { put, agent } = await against(t, (socket) => {
+  const { put, exchange } = await against(t, (socket) => {
     opened.push(socket)
     serve(socket)
   })
   for (let i = 0; i < 3; i++) {
     const { status, headers, body } = await put(text('body'))
     assert.deepEqual([status, headers.etag, body], [200, '"e"', 'hi'])
-    assert.equal(Object.keys(agent.sockets).length, 0)
-    // The agent has it back in the turn in which the request is told closed.
-    await new Promise((resolve) => setImmediate(resolve))
-    assert.equal(Object.values(agent.freeSockets).flat().length, 1)
+    assert.deepEqual(exchange.lines, { all: 1, free: 1 })
   }
   assert.equal(opened.length, 1)
 })
@@ -86,7 +82,7 @@ test('s3 exchange: after an early error the body is not sent on', async (t) => {
   const refusal = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 5\r\n\r\nno, I'
   let got = 0
   let closed: Promise<unknown> | undefined
-  const { put, agent } = await against(t, (socket) => {
+  const { put, exchange } = await against(t, (socket) => {
     closed = once(socket, 'close')
     socket.once('data', (chunk) => {
       got += chunk.length
@@ -100,22 +96,22 @@ test('s3 exchange: after an early error the body is not sent on', async (t) => {
   const body = Buffer.alloc(64 << 20)
   const { status, body: said } = await put(body)
   assert.deepEqual([status, said], [403, 'no, I'])
-  assert.equal(Object.values(agent.freeSockets).flat().length, 0)
+  assert.deepEqual(exchange.lines, { all: 0, free: 0 })
   await closed
   assert.ok(got < body.length, `${got} bytes were sent on`)
 })
 
 test('s3 exchange: a server that reads no more is given up as stalled', async (t) => {
-  const { put } = await against(t, (socket) => socket.pause())
-  await assert.rejects(put(Buffer.alloc(64 << 20), { idleMs: 200 }), {
+  const { put } = await against(t, (socket) => socket.pause(), { idleMs: 200 })
+  await assert.rejects(put(Buffer.alloc(64 << 20)), {
     name: 'TimeoutError',
     message: /a stall/,
   })
 })
 
 test('s3 exchange: one that takes the connection and speaks no TLS is given up', async (t) => {
-  const { put } = await against(t, () => undefined, { secure: true })
-  await assert.rejects(put(text('x'), { connectMs: 200 }), {
+  const { put } = await against(t, () => undefined, { secure: true, connectMs: 200 })
+  await assert.rejects(put(text('x')), {
     name: 'TimeoutError',
     message: /connecting/,
   })
@@ -127,7 +123,9 @@ test('s3 exchange: answers that drip are cut by the deadline for the whole', asy
     const drip = setInterval(() => socket.write('.'), 5)
     socket.on('close', () => clearInterval(drip))
   })
-  await assert.rejects(put(text('x'), { signal: AbortSignal.timeout(300) }), {
+  const deadline = new Deadline({ ...rule, attemptMs: 300 })
+  deadline.allowFor(0)
+  await assert.rejects(deadline.settled(put(text('x'), deadline)), {
     name: 'TimeoutError',
     message: /the whole/,
   })
@@ -136,7 +134,8 @@ test('s3 exchange: answers that drip are cut by the deadline for the whole', asy
 test('s3 exchange: given up before it began, nothing is sent', async (t) => {
   let heard = 0
   const { put } = await against(t, (socket) => socket.on('data', () => heard++))
-  await assert.rejects(put(text('x'), { signal: AbortSignal.abort() }), { name: 'TimeoutError' })
+  const passed = new Deadline(rule, AbortSignal.abort())
+  await assert.rejects(put(text('x'), passed), { name: 'TimeoutError' })
   assert.equal(heard, 0)
 })
 
@@ -160,5 +159,5 @@ test('s3 exchange: an answer cut in its middle is none; no HTTP has a code', asy
   const gibberish = await against(t, (socket) =>
     socket.once('data', () => socket.end('SSH-2.0\r\n')),
   )
-  await assert.rejects(gibberish.put(text('x')), { code: /^HPE_/ })
+  await assert.rejects(gibberish.put(text('x')), { code: 'ANSWER_NOT_HTTP' })
 })

@@ -80,6 +80,18 @@ test('s3 put: half a body kept and a 200: the acknowledgement does not confirm i
   assert.equal(await confirm(store, 'k', await store.put('k', body, sent), sent), 'checksum')
 })
 
+test('s3 put: a body that has not the CRC-32 given is refused, and not tried again', async () => {
+  const server = await embedded()
+  const { store, retries } = patient(s3At(server.endpoint))
+  const wrong = store.put('k', text('body'), { crc32: crc32('another') })
+  await assert.rejects(wrong, { kind: 'corrupt', message: /has another CRC-32/ })
+  assert.deepEqual([retries.length, await store.head('k')], [0, undefined])
+  // One that was damaged on its way has the right one, and may pass.
+  server.faults.push({ kind: 'flip', times: 1 })
+  await store.put('k', text('body'), { crc32: crc32('body') })
+  assert.equal(retries.length, 1)
+})
+
 test('s3 put: under five permits, cut and half-read as it may be, never six are open', async () => {
   const server = await embedded()
   const free = Array.from({ length: 5 }, (_, i) => i)
