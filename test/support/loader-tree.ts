@@ -87,7 +87,7 @@ function tree(input: LoaderInput) {
     upload: { maxParallel: 20 },
     spool: { keepFree: '1MB', maxBytes: '100MB' },
   })
-  const stored = { config, place: input.store, retry: new Map<string, number>() }
+  const stored = { config, place: input.store, retry: new Map<string, number>(), storeSums: true }
   // Those that give storage its work: it names them, for the order of a stop.
   const sources = [puppet('reader'), puppet('extractor/0')]
   return supervisor('root', [storage(stored), ...sources, loader(input, { drainsAfter: [] })])
