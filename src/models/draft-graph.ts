@@ -5,7 +5,6 @@ import { Builder } from '../graph/builder.ts'
 import { Graph } from '../graph/graph.ts'
 import type { Value } from '../graph/ops.ts'
 import {
-  type Attend,
   contextFeature,
   drafterLayer,
   finalNorm,
@@ -14,6 +13,7 @@ import {
   rotaryTable,
   type Turning,
 } from './dflash.ts'
+import { draftAttention } from './draft-attention.ts'
 import type { DraftVocab } from './draft-vocab.ts'
 import type { Drafter } from './drafter.ts'
 import type { DrafterConfig } from './drafter-config.ts'
@@ -50,7 +50,8 @@ export function draftGraph({ config, weights, draftVocab }: Drafter, target: Tar
     const fresh = keysValues(layer, feature, { of: 'context', turning: at.fresh, config })
     graph.output(`key_${i}`, fresh.key)
     graph.output(`value_${i}`, fresh.value)
-    const attend = attention(layer, [pasts[i], fresh], { i, anchor: at.anchor, config })
+    const context = { kept: pasts[i], fresh, anchor: at.anchor }
+    const attend = draftAttention(graph, context, { i, config })
     x = drafterLayer(layer, x, { turning: at.block, attend, config })
   }
   graph.output('logits', logits(own, finalNorm(p, x, config), { config, target, draftVocab }))
@@ -115,69 +116,6 @@ function turning(
   )
   const row = graph.node(`${name}:row`, 'Reshape', [lines, graph.integers([1, -1])], {})
   return { positions: row, ...rotaryTable(graph, { name, positions: column }, config) }
-}
-
-interface Place {
-  readonly i: number
-  /** int64 scalar */
-  readonly anchor: Value
-  readonly config: DrafterConfig
-}
-
-/** Of one block to all of its context, kept and fresh, and to itself. */
-function attention(
-  p: Parameters,
-  context: readonly [KeysValues, KeysValues],
-  { i, anchor, config }: Place,
-): Attend {
-  const { graph } = p
-  const { heads, kvHeads, headDim, blockSize } = config
-  const node = (local: string) => p.name(`attention.${local}`)
-  const reshape = (local: string, x: Value, shape: readonly number[]) =>
-    graph.node(node(local), 'Reshape', [x, graph.integers(shape)], {})
-  const all = (of: keyof KeysValues, block: KeysValues) => {
-    const [kept, fresh] = context
-    const rows = graph.node(node(`${of}s`), 'Concat', [kept[of], fresh[of], block[of]], { axis: 0 })
-    // [positions, kvHeads · headDim] → [kvHeads, positions, headDim]
-    const apart = reshape(`${of}s.heads`, rows, [0, kvHeads, headDim])
-    return graph.node(node(`${of}s.turned`), 'Transpose', [apart], { perm: [1, 0, 2] })
-  }
-  const group = heads / kvHeads
-  return (query, block) => {
-    // [slots, heads · headDim] → [kvHeads, group · slots, headDim]
-    const apart = reshape('query.heads', query, [blockSize, kvHeads, group, headDim])
-    const perm = [1, 2, 0, 3]
-    const turned = graph.node(node('query.turned'), 'Transpose', [apart], { perm })
-    const rows = reshape('query.rows', turned, [kvHeads, group * blockSize, headDim])
-    const settings = { transA: 0, transB: 1, alpha: { float: 1 / Math.sqrt(headDim) } } as const
-    const [keys, values] = [all('key', block), all('value', block)]
-    const scores = graph.node(node('scores'), 'FusedMatMul', [rows, keys], settings)
-    const seen = reshape('scores.slots', scores, [kvHeads, group, blockSize, -1])
-    const masked = config.layerTypes[i] === 'full_attention' ? seen : windowed(seen)
-    const shares = graph.node(node('shares'), 'Softmax', [masked], { axis: 3 })
-    const flat = reshape('shares.rows', shares, [kvHeads, group * blockSize, -1])
-    const mixed = graph.node(node('mixed'), 'MatMul', [flat, values], {})
-    const slots = reshape('mixed.slots', mixed, [kvHeads, group, blockSize, headDim])
-    const back = graph.node(node('mixed.turned'), 'Transpose', [slots], { perm: [2, 0, 1, 3] })
-    return reshape('mixed.rows', back, [blockSize, heads * headDim])
-  }
-
-  /** Slot k, at position a + k, sees positions up to its own, as many as the window has. */
-  function windowed(scores: Value): Value {
-    const length = graph.node(node('positions:shape'), 'Shape', [scores], { start: 3, end: 4 })
-    const limit = graph.node(node('positions:limit'), 'Squeeze', [length], {})
-    const range = [graph.integers(0), limit, graph.integers(1)] as const
-    const positions = graph.node(node('positions'), 'Range', range, {})
-    const slots = Array.from({ length: blockSize }, (_, k) => k)
-    const column = reshape('slots', graph.integers(slots), [blockSize, 1])
-    const own = graph.node(node('own'), 'Add', [column, anchor], {})
-    const window = graph.integers(config.slidingWindow ?? 0)
-    const first = graph.node(node('first'), 'Sub', [own, window], {})
-    const late = graph.node(node('late'), 'Less', [first, positions], {})
-    const early = graph.node(node('early'), 'LessOrEqual', [positions, own], {})
-    const visible = graph.node(node('visible'), 'And', [late, early], {})
-    return graph.node(node('masked'), 'Where', [visible, scores, graph.scalar(-1e30)], {})
-  }
 }
 
 interface Heading {
