@@ -7,7 +7,9 @@ import { parallelDefault } from './keeping/verify-depth.ts'
 type Finished = (code: number) => void
 
 interface ExportArguments {
-  readonly format: 'speculators'
+  readonly format: 'z-lab' | 'speculators'
+  readonly checkpoint?: number
+  readonly dtype: 'bf16' | 'f32'
   readonly target?: string
   readonly lastAsIs?: true
   readonly overwrite?: true
@@ -20,30 +22,44 @@ interface ExportArguments {
 }
 
 export function addExport(program: Command, finished: Finished): void {
-  const formats = ['speculators']
   program
     .command('export <store> <dir>')
-    .description('a drafter as z-lab publishes it; or samples for the loader of speculators')
-    .addOption(
-      new Option('--format <name>', 'what to write').choices(formats).makeOptionMandatory(),
-    )
-    .option('--target <dir>', 'of the samples, where it is not where it was')
-    .option('--last-as-is', 'lay out the last state that was kept, though not of the last layer')
+    .description('a drafter, for vLLM, SGLang and z-lab’s code; or samples, for speculators')
+    .addOption(choice('--format <name>', 'what is written', ['z-lab', 'speculators']))
+    .option('--checkpoint <step>', 'of the drafter; else the newest that is complete', step)
+    .addOption(choice('--dtype <type>', 'of the drafter’s weights', ['bf16', 'f32']))
+    .option('--target <dir>', 'the target’s checkpoint, where it is not where it was')
+    .option('--last-as-is', 'of samples: whatever state was kept last, not that of the last layer')
     .option('--overwrite', 'replace what bears the same names; all else in the folder stays')
-    .option('--keep-free <size>', 'that the disk keeps', size, parseBytes('20GB'))
-    .option('--parallel <n>', 'requests open at once', whole, parallelDefault)
-    .option('--work <dir>', 'where the dataset is kept meanwhile', './work')
+    .option('--keep-free <size>', 'of samples: what the disk keeps', size, parseBytes('20GB'))
+    .option('--parallel <n>', 'requests open at once', parallel, parallelDefault)
+    .option('--work <dir>', 'of samples: where the dataset is kept meanwhile', './work')
     .option('--endpoint <url>', 'of an S3-compatible store; else AWS_ENDPOINT_URL')
     .option('--region <name>', 'of the bucket; else AWS_REGION')
     .option('--json', 'print one JSON document on stdout')
-    .action(async (store: string, dir: string, options: ExportArguments) => {
-      const { json = false, overwrite = false, lastAsIs = false } = options
-      const { exportForSpeculators } = await import('./commands/export-samples.ts')
-      finished(await exportForSpeculators(store, dir, { ...options, json, overwrite, lastAsIs }))
+    .action(async (store: string, dir: string, given: ExportArguments) => {
+      const { json = false, overwrite = false, lastAsIs = false, checkpoint = null } = given
+      const options = { ...given, json, overwrite, lastAsIs, checkpoint }
+      if (given.format === 'speculators') {
+        const { exportForSpeculators } = await import('./commands/export-samples.ts')
+        finished(await exportForSpeculators(store, dir, options))
+      } else {
+        const { exportDrafter } = await import('./commands/export-drafter.ts')
+        finished(await exportDrafter(store, dir, options))
+      }
     })
 }
 
-function whole(text: string): number {
+/** The first is the default. */
+const choice = (flags: string, text: string, values: readonly string[]): Option =>
+  new Option(flags, text).choices([...values]).default(values[0])
+
+function step(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give the number of an optimizer step.')
+}
+
+function parallel(text: string): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('Give a whole number from 1 to 999.')
 }

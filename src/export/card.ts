@@ -11,10 +11,10 @@ export interface CardFacts {
     readonly fingerprint: string
   }
   readonly data: {
-    /** Samples whose hidden states the store holds. */
-    readonly stored: number
     /** Of the dataset: `datasetFingerprint`; null where its copy was not finished. */
     readonly fingerprint: string | null
+    /** What was held out of how many; null where nothing was, or that is not known. */
+    readonly split: { readonly samples: number; readonly heldOut: number } | null
   }
   readonly training: {
     readonly checkpoint: string
@@ -25,7 +25,7 @@ export interface CardFacts {
     readonly heldOutLoss: number | null
     /** The simulated acceptance length on held-out samples. */
     readonly tau: number | null
-    /** What it was trained with, as the checkpoint keeps it. */
+    /** What it was trained with, as the configuration has it. */
     readonly settings: unknown
   }
 }
@@ -63,7 +63,7 @@ function tableOf({ config, dtype, target, data, training }: CardFacts): string[]
     ['Target', `${target.name}, ${targetLayers} layers; fingerprint \`${target.fingerprint}\``],
     ['Looks at layers', `${targetLayerIds.join(', ')} (from 0, their outputs)`],
     ['Drafter', `${layers} layers, hidden size ${hiddenSize}, weights in ${dtype}`],
-    ['Data', `${count(data.stored)} samples${dataset(data.fingerprint)}`],
+    ['Data', dataOf(data)],
     ['Trained', `${count(training.step)} steps, checkpoint \`${training.checkpoint}\``],
     [
       'Seen',
@@ -75,8 +75,11 @@ function tableOf({ config, dtype, target, data, training }: CardFacts): string[]
   return ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)]
 }
 
-const dataset = (fingerprint: string | null): string =>
-  fingerprint === null ? '' : `; dataset \`${fingerprint}\``
+function dataOf({ split, fingerprint }: CardFacts['data']): string {
+  const dataset = `dataset ${fingerprint === null ? 'not known' : `\`${fingerprint}\``}`
+  if (split === null) return dataset
+  return `${dataset}: ${count(split.samples)} samples, of them ${count(split.heldOut)} held out`
+}
 
 function settingsOf(settings: unknown): string[] {
   if (settings === null || settings === undefined) return []
@@ -105,16 +108,28 @@ function usageOf({ blockSize }: DrafterConfig): string[] {
 }
 
 /** What whoever serves such a drafter must know. */
-function drafterWarnings({ layerTypes, slidingWindow }: DrafterConfig): string[] {
+export const drafterWarnings = (config: DrafterConfig): string[] => [
+  ...slidingWarnings(config),
+  ...vocabWarnings(config),
+]
+
+function slidingWarnings({ layerTypes, slidingWindow }: DrafterConfig): string[] {
   const sliding = layerTypes.filter((type) => type === 'sliding_attention').length
   if (sliding === 0) return []
   const all = layerTypes.length
-  return [
+  const ignored =
     `${sliding} of its ${all} layers see ${slidingWindow} positions, and no later slot of their ` +
-      'own block. z-lab’s Transformers code ignores the window under eager and sdpa attention, ' +
-      'and sees the whole block: there the drafter is not run as it was trained.',
-    ...(sliding < all
-      ? ['vLLM serves sliding and full layers together with VLLM_USE_V2_MODEL_RUNNER=1 alone.']
-      : []),
+    'own block. z-lab’s Transformers code ignores the window under eager and sdpa attention, ' +
+    'and sees the whole block: there the drafter is not run as it was trained.'
+  const mixed =
+    'vLLM serves sliding and full layers together with VLLM_USE_V2_MODEL_RUNNER=1 alone.'
+  return sliding < all ? [ignored, mixed] : [ignored]
+}
+
+function vocabWarnings({ draftVocabSize, vocabSize }: DrafterConfig): string[] {
+  if (draftVocabSize === null) return []
+  return [
+    `It drafts ${count(draftVocabSize)} of ${count(vocabSize)} tokens. vLLM reads which; z-lab’s ` +
+      'code and SGLang do not, and let it draft the others too, for which it was not trained.',
   ]
 }

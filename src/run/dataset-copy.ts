@@ -90,7 +90,7 @@ export async function publishDataset(
 /** One that is damaged is put anew, which mends it. */
 async function indexBefore(store: ObjectStore): Promise<DatasetIndex | 'damaged' | 'none'> {
   try {
-    return (await readDatasetIndex(store)) ?? 'none'
+    return (await storedDataset(store)) ?? 'none'
   } catch (error) {
     if (isFailure(error, 'corrupt')) return 'damaged'
     throw error
@@ -123,8 +123,8 @@ async function provenBy(
   }
 }
 
-/** @throws Failure `corrupt`: it is there and cannot be read */
-async function readDatasetIndex(store: ObjectStore): Promise<DatasetIndex | undefined> {
+/** Undefined: its upload was not finished. @throws Failure `corrupt`: it cannot be read */
+export async function storedDataset(store: ObjectStore): Promise<DatasetIndex | undefined> {
   const bytes = await store.get(indexKey)
   if (!bytes) return undefined
   try {
@@ -166,7 +166,7 @@ export async function fetchDataset(
   dir: string,
   progress: CopyProgress,
 ): Promise<string> {
-  const index = await readDatasetIndex(store)
+  const index = await storedDataset(store)
   if (!index) {
     throw new Failure('invalid', `the store holds no dataset. store=${store.url}`, {
       remedy:

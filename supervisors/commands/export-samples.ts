@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { count } from '../../actors/console/text.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -14,7 +13,6 @@ import { Failure } from '../../src/failure.ts'
 import { openLog } from '../../src/log.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
-import { openTarget, type Target } from '../../src/models/target.ts'
 import { makeFolder } from '../../src/new-folder.ts'
 import { fetchDataset } from '../../src/run/dataset-copy.ts'
 import type { Run } from '../../src/run/identity.ts'
@@ -25,6 +23,7 @@ import { Tally } from '../display/tally.ts'
 import { consoleTarget } from '../log-target.ts'
 import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 import { firstLines } from './first-lines.ts'
+import { targetAtHand } from './target-at-hand.ts'
 
 /** `export STORE_URL DIR --format speculators`: the samples, for another trainer's loader. */
 
@@ -86,18 +85,6 @@ export async function exportForSpeculators(
 async function lastOf(run: Run, options: ExportSamplesOptions): Promise<LastState> {
   if (options.lastAsIs) return { kind: 'as stored' }
   return await lastStateOf(run.identity, await targetAtHand(run, options.target))
-}
-
-/** The one that is named; else where it lay when the run began, should it be there. */
-async function targetAtHand(run: Run, named: string | undefined): Promise<Target | undefined> {
-  if (named === undefined && !existsSync(join(run.targetPath, 'config.json'))) return undefined
-  const target = await openTarget(named === undefined ? run.targetPath : resolve(named))
-  const found = await target.fingerprint()
-  if (found === run.identity.target) return target
-  const facts = `dir=${target.dir}, want=${run.identity.target}, found=${found}`
-  throw new Failure('invalid', `it is not the target of this run. ${facts}`, {
-    remedy: 'Name the checkpoint directory that was extracted from with --target.',
-  })
 }
 
 async function datasetIn(

@@ -9,7 +9,7 @@ const facts = (drafter: string): CardFacts => ({
   config: drafterConfig(drafter),
   dtype: 'bf16',
   target: { name: 'Qwen3-8B', fingerprint: 'f00d' },
-  data: { stored: 914_000, fingerprint: 'cafe' },
+  data: { fingerprint: 'cafe', split: { samples: 914_000, heldOut: 18_280 } },
   training: {
     checkpoint: '00001200-w',
     step: 1200,
@@ -27,7 +27,7 @@ test('card: target, data, steps, acceptance length, settings, and how it is serv
     '# DFlash drafter for Qwen3-8B',
     'fingerprint `f00d`',
     '| Looks at layers | 0, 1, 2, 3, 4 (from 0, their outputs) |',
-    '| Data | 914,000 samples; dataset `cafe` |',
+    '| Data | dataset `cafe`: 914,000 samples, of them 18,280 held out |',
     '| Trained | 1,200 steps, checkpoint `00001200-w` |',
     '1,234,567 tokens',
     '| Acceptance length τ | 3.46 (simulated, held-out samples) |',
@@ -42,15 +42,22 @@ test('card: target, data, steps, acceptance length, settings, and how it is serv
 })
 
 test('card: what was not measured, and what is not known, is said to be so', () => {
-  const { training, data, ...rest } = facts('drafter_b8')
+  const { training, ...rest } = facts('drafter_b8')
   const card = drafterCard({
     ...rest,
-    data: { ...data, fingerprint: null },
+    data: { fingerprint: null, split: null },
     training: { ...training, tau: null, heldOutLoss: null, settings: null },
   })
   assert.match(card, /τ \| not measured/)
   assert.match(card, /Loss \| not measured/)
-  assert.doesNotMatch(card, /Trained with|dataset/)
+  assert.match(card, /Data \| dataset not known \|/)
+  assert.doesNotMatch(card, /Trained with/)
+})
+
+test('card: of a draft vocabulary it says who knows of it', () => {
+  const { config, ...rest } = facts('drafter_b8')
+  const card = drafterCard({ ...rest, config: { ...config, draftVocabSize: 256 } })
+  assert.match(card, /drafts 256 of 320 tokens. vLLM reads which; z-lab’s code and SGLang do not/)
 })
 
 test('card: of a sliding drafter it warns that z-lab’s own code ignores the window', () => {

@@ -57,7 +57,7 @@ test('export folder: other content is refused by name, and stays', async (t) => 
   assert.deepEqual(await contentOf(dir), { config: '{}', notes: 'mine', weights: 'abcdef' })
 })
 
-test('export folder: told to overwrite, it takes the last file away before any other', async (t) => {
+test('export folder: told to overwrite, it takes the last file away first', async (t) => {
   const dir = await scratch(t)
   await writeFile(join(dir, 'config'), '{}')
   // A folder in the place of a file cannot be replaced: here it ends.

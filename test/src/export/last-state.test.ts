@@ -37,7 +37,7 @@ function sample(dtype: StoredDType): Uint8Array {
 }
 
 for (const dtype of ['bf16', 'f16', 'f32'] as const) {
-  test(`last state in ${dtype}: of each token the last is divided by the norm’s weight, and no other`, () => {
+  test(`last state in ${dtype}: only the last of each token is divided by the weight`, () => {
     const weight = Float32Array.of(4, 1.5)
     const parts = beforeNorm(sample(dtype), { weight, dtype, name: 'key' })
     const { metadata, tensors } = readSafetensors(Buffer.concat(parts), 'out')
@@ -61,7 +61,7 @@ test('last state: a file of another type or width is corrupt', () => {
   )
 })
 
-test('last state: as stored where the last layer was kept last; after the norm it is undone', async () => {
+test('last state: as stored where the last layer is last; the norm is undone', async () => {
   const target = await openTarget(golden('targets', 'qwen3_tied_f32'))
   const raw = { layers: [1, 3, 5], captureFinal: false }
   assert.deepEqual(await lastStateOf(raw, target), { kind: 'as stored' })

@@ -29,7 +29,7 @@ async function weightsOf(dir: string) {
 }
 
 for (const name of names) {
-  test(`z-lab layout of ${name}: read again, in float32 the same bits and the same config`, async (t) => {
+  test(`z-lab layout of ${name}: read again, the same bits and the same config`, async (t) => {
     const drafter = goldenDrafter(name)
     const dir = await exported(t, drafter, 'f32')
     const { config } = await openDrafter(dir)
@@ -45,7 +45,7 @@ for (const name of names) {
     }
   })
 
-  test(`z-lab layout of ${name}: in bfloat16 each value is the nearest, ties to even`, async (t) => {
+  test(`z-lab layout of ${name}: bfloat16 is the nearest, ties to even`, async (t) => {
     const drafter = goldenDrafter(name)
     const dir = await exported(t, drafter, 'bf16')
     await openDrafter(dir)
@@ -77,7 +77,7 @@ function nearestBfloat16(value: number): number {
   return below < above ? towardsZero : towardsZero + 1
 }
 
-test('z-lab layout: config.json has the block’s size where each of the readers looks', async (t) => {
+test('z-lab layout: config.json has the block’s size where each reader looks', async (t) => {
   const dir = await exported(t, goldenDrafter('drafter_b16'), 'bf16')
   const json = JSON.parse(await readFile(join(dir, 'config.json'), 'utf8'))
   assert.equal(json.block_size, 16)
@@ -87,7 +87,7 @@ test('z-lab layout: config.json has the block’s size where each of the readers
   assert.deepEqual(Object.keys(json), Object.keys(json).sort())
 })
 
-test('z-lab layout: a draft vocabulary has its maps in the file, ids as offsets (B20)', async (t) => {
+test('z-lab layout: maps of a draft vocabulary are in the file, as offsets (B20)', async (t) => {
   const vocab = new DraftVocab([0, 2, 5, 9], 12)
   const { config, ...drafter } = goldenDrafter('drafter_b8')
   const small = { ...config, vocabSize: 12, maskTokenId: 11, draftVocabSize: 4 }
@@ -108,7 +108,7 @@ test('z-lab layout: a draft vocabulary has its maps in the file, ids as offsets 
   ])
 })
 
-test('z-lab layout: tensors that are missing, left over or of another shape are all named', () => {
+test('z-lab layout: tensors missing, left over or of another shape are all named', () => {
   const drafter = goldenDrafter('drafter_b8')
   const changed = drafter.tensors.flatMap((tensor) => {
     if (tensor.name === 'norm.weight') return []
@@ -123,7 +123,7 @@ test('z-lab layout: tensors that are missing, left over or of another shape are 
   ])
 })
 
-test('z-lab layout: what is no number is refused, also where bfloat16 alone cannot hold it', () => {
+test('z-lab layout: what is no number is refused, in bfloat16 alone too', () => {
   const drafter = goldenDrafter('drafter_b8')
   const withValue = (value: number): DrafterToExport => ({
     ...drafter,

@@ -77,7 +77,7 @@ const idsIn = (bytes: Uint8Array): number[] => {
   return Array.from(new BigInt64Array(new Uint8Array(ids).buffer), Number)
 }
 
-test('export for speculators: file N is the sample of row N, byte for byte; again, nothing', async () => {
+test('export for speculators: file N is row N’s sample, byte for byte', async () => {
   const ended = await exported('raw', 'whole', '--json')
   assert.equal(ended.code, 0, ended.stderr)
   const told = JSON.parse(ended.stdout)
@@ -127,7 +127,7 @@ test('export for speculators: the dataset beside them has every row in its place
   assert.equal(state._format_type, 'torch')
 })
 
-test('export for speculators: killed in the middle, it goes on; no file is ever half', async (t) => {
+test('export for speculators: killed in the middle, it goes on; no file is half', async (t) => {
   const crash = { at: 'export.before-rename', hit: 2, end: 'all' } as const
   const killed = await start(t, args('raw', 'killed', '--parallel', '1'), { dir, crash }).ended()
   assert.equal(killed.signal, 'SIGKILL', killed.stderr)
@@ -144,7 +144,7 @@ test('export for speculators: killed in the middle, it goes on; no file is ever 
   assert.deepEqual(listing(out), listing(join(dir, 'undisturbed')))
 })
 
-test('export for speculators: a state after the final norm becomes the one before it', async () => {
+test('export for speculators: a state after the final norm becomes one before it', async () => {
   const ended = await exported('final', 'unnormed', '--json')
   assert.equal(ended.code, 0, ended.stderr)
   assert.deepEqual(JSON.parse(ended.stdout).targetLayerIds, [2, 3, 4, 5, 6])
@@ -162,7 +162,7 @@ test('export for speculators: a state after the final norm becomes the one befor
         const at = (token * captures + capture) * hidden
         return values.subarray(at, at + hidden)
       }
-      // The state of the last layer is there too: of the length that the norm gives, it is this one.
+      // The last layer's state is there too: of the length that the norm gives, it is this one.
       const diff = maxAbsDiff(state(captures - 1), unit(state(captures - 2)))
       assert.ok(diff < 1e-5, `row ${row}, token ${token} is off by ${diff}`)
     }
@@ -187,7 +187,7 @@ test('export for speculators: without a last state it is refused, unless told to
   assert.equal(filesBelow(join(dir, 'none', 'hidden_states')).length, 4)
 })
 
-test('export for speculators: a target that is not the run’s is refused, by name', async () => {
+test('export for speculators: a target that is not the run’s is refused', async () => {
   const other = goldenTarget('qwen3_tied_f32')
   assertRefused(await exported('raw', 'none-2', '--target', other), {
     says: [/not the target of this run. dir=.*qwen3_tied_f32, want=.*, found=/],
@@ -197,7 +197,7 @@ test('export for speculators: a target that is not the run’s is refused, by na
   })
 })
 
-test('export for speculators: other content, and another export, stay unless told', async () => {
+test('export for speculators: other content, and another export, stay', async () => {
   const out = join(dir, 'taken')
   mkdirSync(join(out, 'hidden_states'), { recursive: true })
   writeFileSync(join(out, 'notes.txt'), 'mine')
@@ -221,7 +221,7 @@ test('export for speculators: other content, and another export, stay unless tol
   assert.equal(JSON.parse(other.stdout).written, 3)
 })
 
-test('export for speculators: what differs in the store is named, the rest is written', async () => {
+test('export for speculators: what differs in the store is named, and no more', async () => {
   cpSync(join(dir, 'raw', 'store'), join(dir, 'damaged', 'store'), { recursive: true })
   const states = join(dir, 'damaged', 'store', 'hidden-states')
   const [gone, cut] = filesBelow(states)

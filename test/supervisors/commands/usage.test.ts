@@ -6,7 +6,7 @@ import { assertReadable, assertRefused, draftsmith } from '../../support/command
 import { filesBelow, folder, writeConfig } from '../../support/commands/golden-job.ts'
 import { projectRoot } from '../../support/golden.ts'
 
-const commands = ['run', 'resume', 'status', 'check', 'verify', 'eval', 'demo', 'bench']
+const commands = ['run', 'resume', 'status', 'check', 'verify', 'eval', 'export', 'demo', 'bench']
 
 test('usage: every command has its --help, on stdout', async (t) => {
   const dir = folder(t)

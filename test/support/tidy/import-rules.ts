@@ -42,6 +42,8 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   demo: ['dataset', 'models'],
   feed: ['dataset', 'manifest', 'models', 'safetensors', 'sample', 'spool', 'store', 'tensor'],
   export: [
+    'checkpoint',
+    'feed',
     'config',
     'dataset',
     'manifest',
