@@ -142,6 +142,14 @@ export type {
   PutOptions,
 } from './store/store.ts'
 
+// Training data: what is held out, in which order the rest comes, what a batch holds.
+
+export { type DataState, dataState, parseDataState } from './feed/data-state.ts'
+export { type HeldOutPrompt, heldOutPrompts } from './feed/held-out-prompts.ts'
+export { OrderLog } from './feed/order-log.ts'
+export { isHeldOut, makeSplit, type Split } from './feed/split.ts'
+export type { TrainingBatch } from './feed/training-batch.ts'
+
 // Checkpoints of a training: saved whole, or not there.
 
 export type { Expected } from './checkpoint/accept.ts'

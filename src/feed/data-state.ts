@@ -10,8 +10,10 @@ const schema = z.strictObject({
   order: z.base64(),
 })
 
+/** Where the data of a training stand, as a checkpoint's `state.json` has it. */
 export type DataState = z.output<typeof schema>
 
+/** @param order  as `OrderLog.encode` gives it */
 export const dataState = (plan: number, order: Uint8Array): DataState => ({
   plan,
   order: Buffer.from(order.buffer, order.byteOffset, order.length).toString('base64'),

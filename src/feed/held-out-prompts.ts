@@ -4,6 +4,7 @@ import type { Dataset } from '../dataset/rows.ts'
 import { type Limits, usable } from '../dataset/usable.ts'
 import { isHeldOut, type Split } from './split.ts'
 
+/** What is given to a model to go on from, and whose it is. */
 export interface HeldOutPrompt {
   /** Of the whole sample. */
   readonly hash: string

@@ -43,6 +43,7 @@ export interface OrderRule extends PackRule {
   readonly blockSize: number
 }
 
+/** An order log in memory: one training's, open for more until it is closed. */
 export class OrderLog {
   readonly training: string
   readonly rule: OrderRule

@@ -15,7 +15,7 @@ import { openStore } from '../../src/store/open.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { storage } from '../../supervisors/storage.ts'
 import { credentials, type S3Process, startS3 } from './crash/s3-process.ts'
-import { type FeedRig, feedRig, type RigOptions } from './feed.ts'
+import { type FeedRig, feedRig, type RigOptions, type StoredSample } from './feed.ts'
 import { told } from './ledger-rig.ts'
 import type { Row } from './rows.ts'
 import { scratch } from './target-run.ts'
@@ -45,7 +45,8 @@ export async function loaderTree(
   const store = await openStore(url, s3Options, { env: credentials })
   t.after(() => store.close())
   const rig = await feedRig(t, rows, { ...options, store, stored: 0 })
-  await addQuickly(store, rig)
+  const first = rig.samples.slice(0, options.stored ?? rig.samples.length)
+  await addQuickly(store, first)
   const place = { url, s3: s3Options }
   const planted = plant(t, tree({ ...rig.input, store: place }))
   const peer = planted.tree.client('loader', loaderContract)
@@ -66,7 +67,7 @@ export async function loaderTree(
 }
 
 /** Many at once: a test may want thousands. */
-async function addQuickly(store: ObjectStore, { samples }: FeedRig): Promise<void> {
+async function addQuickly(store: ObjectStore, samples: readonly StoredSample[]): Promise<void> {
   await eachOf(samples, 32, async ({ entry, bytes }) => {
     await store.put(entryKey(entry), bytes)
   })

@@ -21,8 +21,8 @@ const hashesIn = (batches: readonly TrainingBatch[]): string[] =>
   batches.flatMap((batch) => batch.rows.map(({ hash }) => hash))
 
 test('loader: the first batch of 2000 samples takes few gets (B31)', async (t) => {
-  const train = { tokensPerBatch: 16_384, queueBytes: '1GB', heldOut: 0.02 }
-  const tree = await loaderTree(t, rows(2000, 800), { place: 's3', train })
+  const train = { tokensPerBatch: 4096, queueBytes: '1GB', heldOut: 0.02 }
+  const tree = await loaderTree(t, rows(2000, 200), { place: 's3', train })
   const size = await tree.ask.begin({ training: 't', record: null })
   assert.equal(size.samples, 1960)
   const gets = async () => (await tree.s3?.stats())?.requests.GetObject ?? 0
@@ -30,8 +30,7 @@ test('loader: the first batch of 2000 samples takes few gets (B31)', async (t) =
   const first = await tree.fed(0)
   const taken = (await gets()) - before
   assert.ok(typeof first === 'object')
-  assert.equal(first.rows.length, 17)
-  assert.ok(taken >= 17 && taken <= 50, `${taken} gets`)
+  assert.ok(taken >= first.rows.length && taken <= 50, `${taken} gets`)
 })
 
 for (const place of ['s3', 'file'] as const) {
@@ -50,6 +49,27 @@ for (const place of ['s3', 'file'] as const) {
     assert.deepEqual([leftOut.samples, plan, training], [0, whole.length - 1, 't'])
   })
 }
+
+test('loader: killed while it follows a run, it gives each sample once an epoch', async (t) => {
+  const input = { follows: true }
+  const tree = await loaderTree(t, rows(120, 100), { place: 'file', stored: 40, input })
+  const first = [await tree.fed(0), await tree.fed(1)]
+  await tree.add(tree.samples.slice(40, 80))
+  await tree.tree.kill('loader')
+  await tree.until(startOf('loader', 2))
+  const second = [await tree.fed(2), await tree.fed(3)]
+  await tree.add(tree.samples.slice(80, 110))
+  // Ten were never stored: that no more come is told, to each life of the loader.
+  await tree.tree.kill('loader')
+  await tree.until(startOf('loader', 3))
+  await tree.loader.again((ask) => ask.extractionEnded())
+  const whole = await all(tree)
+  assert.deepEqual(whole.slice(0, 4), [...first, ...second])
+  for (const epoch of [0, 1]) {
+    const seen = hashesIn(whole.filter((batch) => batch.epoch === epoch))
+    assert.deepEqual([seen.length, new Set(seen).size], [110, 110])
+  }
+})
 
 test('loader: it reads sixteen samples at once, each with a permit of the ledger', async (t) => {
   const tree = await loaderTree(t, rows(100, 100), { place: 's3' })
