@@ -2,13 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { drafterTensors } from '../../../src/models/drafter-tensors.ts'
+import { openTarget } from '../../../src/models/target.ts'
+import { prepareModel } from '../../../src/session/prepare.ts'
+import { openSession } from '../../../src/session/session.ts'
 import { bfloat16ToFloat32, float32ToBfloat16 } from '../../../src/tensor/bfloat16.ts'
 import { float16ToFloat32, float32ToFloat16 } from '../../../src/tensor/float16.ts'
 import { acceptanceOf, acceptedByBlock, accuracy } from '../../../src/training/acceptance.ts'
 import { layBlocks, normalizeWeights } from '../../../src/training/blocks.ts'
-import { gradientName, lossGraph } from '../../../src/training/loss-graph.ts'
+import { frozenNames, gradientName, lossGraph } from '../../../src/training/loss-graph.ts'
+import { golden } from '../../support/golden.ts'
 import { type Numbers, runnable } from '../../support/run-graph.ts'
-import { maxAbsDiff } from '../../support/target-run.ts'
+import { maxAbsDiff, scratch } from '../../support/target-run.ts'
 import {
   caseNames,
   drafterOf,
@@ -152,4 +156,41 @@ test('training graph: hidden states come as their bits, and are what they stand 
     const found = await (await runnable(graphOf(at, { dtype })))({ ...feeds, hidden: bits })
     assert.deepEqual(found, want, dtype)
   }
+})
+
+test('training graph: a head of its own is taken where the target has one', async () => {
+  const at = trainingCase('A_b8_gamma4')
+  const { feeds } = feedsOf(at)
+  const { embedding, head } = frozenNames(false)
+  const own = { ...feeds, [head]: feeds[embedding] }
+  const found = await (await runnable(graphOf(at, { tiedEmbeddings: false })))(own)
+  assert.deepEqual(found, await (await runnable(graphOf(at)))(feeds))
+  const other = { ...own, [head]: new Float32Array(floats(feeds, embedding).length) }
+  const { loss } = await (await runnable(graphOf(at, { tiedEmbeddings: false })))(other)
+  assert.ok(Math.abs(Number(loss[0]) - Math.log(at.config.vocabSize)) < 1e-5)
+})
+
+test('training graph: embedding and head may stay in the target’s own file', async (t) => {
+  const at = trainingCase('A_b8_gamma4')
+  const { feeds } = feedsOf(at)
+  const { weights } = await openTarget(golden('targets', 'qwen3_tied_f32'))
+  const graph = graphOf(at, { frozen: weights, learns: false })
+  const session = await openSession(await prepareModel(graph, await scratch(t), () => {}), {
+    device: 'cpu',
+    threads: 1,
+  })
+  t.after(() => session.release())
+  const given = graph.inputs.map(({ name, shape }) => {
+    const numbers = feeds[name]
+    assert.ok(!(numbers instanceof Uint16Array))
+    const at = { shape: shape.map(Number) }
+    return [
+      name,
+      numbers instanceof BigInt64Array
+        ? ({ ...at, dtype: 'I64', data: numbers } as const)
+        : ({ ...at, dtype: 'F32', data: numbers } as const),
+    ] as const
+  })
+  const { loss } = await session.run(Object.fromEntries(given))
+  assertLoss({ loss: Float32Array.of(Number(loss.data[0])) }, at.expected.loss)
 })
