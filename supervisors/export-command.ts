@@ -15,7 +15,7 @@ interface ExportArguments {
   readonly overwrite?: true
   readonly keepFree: number
   readonly parallel: number
-  readonly work: string
+  readonly work?: string
   readonly endpoint?: string
   readonly region?: string
   readonly json?: true
@@ -33,7 +33,7 @@ export function addExport(program: Command, finished: Finished): void {
     .option('--overwrite', 'replace what bears the same names; all else in the folder stays')
     .option('--keep-free <size>', 'of samples: what the disk keeps', size, parseBytes('20GB'))
     .option('--parallel <n>', 'requests open at once', parallel, parallelDefault)
-    .option('--work <dir>', 'of samples: where the dataset is kept meanwhile', './work')
+    .option('--work <dir>', 'of samples: a work folder that has the dataset, or keeps it')
     .option('--endpoint <url>', 'of an S3-compatible store; else AWS_ENDPOINT_URL')
     .option('--region <name>', 'of the bucket; else AWS_REGION')
     .option('--json', 'print one JSON document on stdout')

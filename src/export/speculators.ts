@@ -26,10 +26,17 @@ import { Differing, readSample } from './stored-sample.ts'
 export interface SamplesToExport {
   readonly store: ObjectStore
   readonly table: EntryTable
-  readonly dataset: Dataset
+  readonly dataset: DatasetToExport
   readonly dtype: StoredDType
   readonly lastState: LastState
   readonly marker: Marker
+}
+
+/** Opened once the folder is this export's: its copy may be fetched into it. */
+export interface DatasetToExport {
+  /** What its copy takes. */
+  readonly bytes: number
+  readonly open: () => Promise<Dataset>
 }
 
 export interface ExportOptions {
@@ -89,15 +96,17 @@ export async function exportSamples(
     })
     await makeFolder(states)
     const room = new DiskRoom(dir, options.keepFree)
-    await room.require(rowBytes(samples.dataset))
-    const files = await writeRows(dir, samples)
+    await room.require(samples.dataset.bytes)
+    const dataset = await samples.dataset.open()
+    await room.require(rowBytes(dataset))
+    const files = await writeRows(dir, { dataset, table: samples.table })
     const there = new Set(await readdir(states))
     const wanted = fetched(files, there)
     await room.require(bytesOf(wanted, files, samples.table))
     const fetch = { states, samples, files, room, ...options }
     const differ = await fetchAll(wanted, fetch)
     return {
-      rows: samples.dataset.rows,
+      rows: dataset.rows,
       written: wanted.length - differ.length,
       ...(await shareAll(files, { states, there })),
       differ: differ.sort((a, b) => a.row - b.row),

@@ -144,6 +144,15 @@ export async function storedDataset(store: ObjectStore): Promise<DatasetIndex | 
   }
 }
 
+/** @throws Failure `invalid`: the store holds no dataset; `corrupt`: it cannot be read */
+export async function requireDataset(store: ObjectStore): Promise<DatasetIndex> {
+  const index = await storedDataset(store)
+  if (index) return index
+  throw new Failure('invalid', `the store holds no dataset. store=${store.url}`, {
+    remedy: 'The run was stopped before its dataset was uploaded: run it once more where it began.',
+  })
+}
+
 /** What a store says is never trusted to stay below the folder it is written to. */
 function requireBelow(path: string): void {
   const parts = path.split('/')
@@ -166,13 +175,7 @@ export async function fetchDataset(
   dir: string,
   progress: CopyProgress,
 ): Promise<string> {
-  const index = await storedDataset(store)
-  if (!index) {
-    throw new Failure('invalid', `the store holds no dataset. store=${store.url}`, {
-      remedy:
-        'The run was stopped before its dataset was uploaded: run it once more where it began.',
-    })
-  }
+  const index = await requireDataset(store)
   for (const file of index.files) {
     await fetchFile(store, file, join(dir, ...file.path.split('/')))
     progress(file)

@@ -1,10 +1,10 @@
+import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { count } from '../../actors/console/text.ts'
 import { systemClock } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
-import { datasetFingerprint } from '../../src/dataset/fingerprint.ts'
 import type { Dataset } from '../../src/dataset/rows.ts'
 import { openDataset } from '../../src/dataset/shards.ts'
 import { type LastState, lastStateOf } from '../../src/export/last-state.ts'
@@ -13,8 +13,7 @@ import { Failure } from '../../src/failure.ts'
 import { openLog } from '../../src/log.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
-import { makeFolder } from '../../src/new-folder.ts'
-import { fetchDataset } from '../../src/run/dataset-copy.ts'
+import { fetchDataset, requireDataset } from '../../src/run/dataset-copy.ts'
 import type { Run } from '../../src/run/identity.ts'
 import { configKey } from '../../src/run/stored-run.ts'
 import { solePermits } from '../../src/store/patient.ts'
@@ -28,8 +27,8 @@ import { targetAtHand } from './target-at-hand.ts'
 /** `export STORE_URL DIR --format speculators`: the samples, for another trainer's loader. */
 
 export interface ExportSamplesOptions extends StoreOptions {
-  /** Where the dataset's copy is kept, for the next command too. */
-  readonly work: string
+  /** Where the dataset's copy is, or is kept; undefined: in the export, while it is under way. */
+  readonly work?: string
   readonly target?: string
   /** The last of the states that were kept is laid out as it is, whatever it is. */
   readonly lastAsIs: boolean
@@ -54,10 +53,10 @@ export async function exportForSpeculators(
   const opened = await storeOfRun({ url, s3: s3Here(options) }, { actor: 'export', acquire })
   const { store, run, configText } = opened
   if (configText === undefined) throw withoutConfig(store.url)
-  const work = resolve(options.work)
-  const { config } = parseConfig(configText, { name: `${url}/${configKey}`, base: work })
+  const { config } = parseConfig(configText, { name: `${url}/${configKey}`, base: resolve(dir) })
   const lastState = await lastOf(run, options)
-  const dataset = await datasetIn(store, { work, config })
+  const { files, fingerprint } = await requireDataset(store)
+  const copy = join(...(options.work === undefined ? [dir, '.dataset'] : [options.work, 'dataset']))
   const table = await openManifest(store, {
     writer: newWriterId(systemClock, Math.random),
   }).replay()
@@ -65,8 +64,12 @@ export async function exportForSpeculators(
   const exported = await exportSamples(
     resolve(dir),
     {
-      ...{ store, table, dataset: dataset.rows, dtype: run.identity.dtype, lastState },
-      marker: { run: run.id, dataset: dataset.fingerprint, lastState: lastState.kind },
+      ...{ store, table, dtype: run.identity.dtype, lastState },
+      dataset: {
+        bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+        open: () => datasetIn(store, resolve(copy), config),
+      },
+      marker: { run: run.id, dataset: fingerprint, lastState: lastState.kind },
     },
     {
       ...options,
@@ -77,6 +80,7 @@ export async function exportForSpeculators(
     },
   )
   tally?.end()
+  if (options.work === undefined) await rm(copy, { recursive: true, force: true })
   const told = { ...exported, dir: resolve(dir), targetLayerIds: theirLayers(run) }
   process.stdout.write(`${options.json ? JSON.stringify(told) : exportedText(told)}\n`)
   return exported.differ.length === 0 ? 0 : 1
@@ -87,19 +91,13 @@ async function lastOf(run: Run, options: ExportSamplesOptions): Promise<LastStat
   return await lastStateOf(run.identity, await targetAtHand(run, options.target))
 }
 
-async function datasetIn(
-  store: ObjectStore,
-  { work, config }: { readonly work: string; readonly config: Config },
-): Promise<{ readonly rows: Dataset; readonly fingerprint: string }> {
-  await makeFolder(work)
+/** Fetched to `copy`, or there already. */
+async function datasetIn(store: ObjectStore, copy: string, config: Config): Promise<Dataset> {
   const log = openLog({ ...consoleTarget, actor: 'export' })
-  const path = await fetchDataset(store, join(work, 'dataset'), (file) =>
+  const path = await fetchDataset(store, copy, (file) =>
     log.info({ file: file.path, size: formatBytes(file.bytes) }, 'a file of the dataset is here'),
   )
-  const { columns } = config.dataset
-  const rows = openDataset(path, { split: null, columns })
-  const fingerprint = datasetFingerprint(rows, rows.lengths(), columns.inputIds)
-  return { rows, fingerprint: fingerprint.toString('hex') }
+  return openDataset(path, { split: null, columns: config.dataset.columns })
 }
 
 const withoutConfig = (store: string): Failure =>

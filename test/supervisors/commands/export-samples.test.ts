@@ -62,8 +62,8 @@ before(async () => {
 })
 
 const args = (name: string, out: string, ...more: string[]) => {
-  const options = ['--format', 'speculators', '--work', join(dir, `${out}-work`)]
-  return ['export', store(name), join(dir, out), ...options, '--keep-free', '1MB', ...more]
+  const options = ['--format', 'speculators', '--keep-free', '1MB']
+  return ['export', store(name), join(dir, out), ...options, ...more]
 }
 const exported = (name: string, out: string, ...more: string[]) =>
   draftsmith(args(name, out, ...more), { dir })
@@ -86,6 +86,8 @@ test('export for speculators: file N is row N’s sample, byte for byte', async 
   assert.deepEqual([differ, targetLayerIds], [[], [2, 3, 4, 5]])
 
   const out = join(dir, 'whole')
+  const names = ['data-00000-of-00001.arrow', 'dataset_info.json', 'draftsmith-export.json']
+  assert.deepEqual(readdirSync(out).sort(), [...names, 'hidden_states', 'state.json'])
   const states = readdirSync(join(out, 'hidden_states')).sort()
   assert.deepEqual(
     states,
@@ -113,7 +115,7 @@ test('export for speculators: file N is row N’s sample, byte for byte', async 
 })
 
 test('export for speculators: the dataset beside them has every row in its place', async () => {
-  const ended = await exported('raw', 'rows')
+  const ended = await exported('raw', 'rows', '--work', join(dir, 'rows-work'))
   assert.equal(ended.code, 0, ended.stderr)
   const out = join(dir, 'rows')
   const columns = { inputIds: 'input_ids', lossMask: 'loss_mask', seqLen: 'seq_len' }
@@ -125,6 +127,7 @@ test('export for speculators: the dataset beside them has every row in its place
   assert.deepEqual([[...row.ids], [...(row.mask ?? [])]], [rows[second], [0, 1, 1, 1, 1]])
   const state = JSON.parse(readFileSync(join(out, 'state.json'), 'utf8'))
   assert.equal(state._format_type, 'torch')
+  assert.deepEqual(listing(join(dir, 'rows-work', 'dataset')), listing(data), 'kept, as it was')
 })
 
 test('export for speculators: killed in the middle, it goes on; no file is half', async (t) => {
