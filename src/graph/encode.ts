@@ -14,6 +14,7 @@ import {
 import type { Graph, Initializer } from './graph.ts'
 import { reachable } from './live.ts'
 import type { Attribute, ElementType, Op, Value } from './ops.ts'
+import { inRunOrder } from './run-order.ts'
 import type { Node } from './tape.ts'
 
 /** The first version of the format and of the operators that has `BitCast`. */
@@ -47,6 +48,7 @@ const dataTypes: { readonly [E in ElementType]: TensorProto_DataType } = {
 export function encodeGraph(graph: Graph): Uint8Array {
   const { nodes, initializers } = reachable(graph)
   const { names, copies } = outputNames(graph, nodes)
+  const standing = inRunOrder(nodes)
   const model = create(ModelProtoSchema, {
     irVersion,
     producerName: 'draftsmith',
@@ -58,7 +60,10 @@ export function encodeGraph(graph: Graph): Uint8Array {
       name: 'draftsmith',
       input: graph.inputs.map((value) => valueInfo(value.name, value)),
       initializer: initializers.map(tensor),
-      node: [...nodes.map((one) => node(one, names)), ...copies.map((one) => copyNode(one, names))],
+      node: [
+        ...standing.map((one) => node(one, names)),
+        ...copies.map((one) => copyNode(one, names)),
+      ],
       output: graph.outputs.map(({ name, value }) => valueInfo(name, value)),
     },
   })
