@@ -112,17 +112,12 @@ function chunkOf(b: Builder, inputs: HeadLossInputs, piece: Piece): Chunk {
   const column = b.reshape(b.rows(allLabels, from, to), [count, 1])
   const weight = b.reshape(b.rows(allWeights, from, to), [count, 1])
   const logits = b.matmul(hidden, head, { transB: true })
-  const greatest = b.op('ReduceMax', [logits, b.graph.integers([1])], { keepdims: 1 })
-  const powers = b.op('Exp', [b.sub(logits, greatest)], {})
-  const total = b.sum(powers, [1])
-  const own = b.op('GatherElements', [logits, column], { axis: 1 })
-  const crossEntropy = b.sub(b.add(b.op('Log', [total], {}), greatest), own)
+  const shares = b.op('Softmax', [logits], { axis: 1 })
   const predicted = b.op('ArgMax', [logits], { axis: 1, keepdims: 1 })
+  const crossEntropy = crossEntropyOf(b, { logits, shares, column, predicted })
   const taught = teaching(b, inputs, { piece, logits })
   const share = b.mul(weight, b.scalar(1 - (taught?.weight ?? 0)))
-  const labelled = b.mul(powers, b.div(share, total))
-  const pull = taught ? b.add(labelled, b.mul(taught.slope, b.mul(weight, taught.pull))) : labelled
-  const pulled = { hidden, head, column, weight: share, pull }
+  const pulled = { hidden, head, column, weight: share, shares, taught, all: weight }
   const lost = b.mul(crossEntropy, share)
   const learned = taught && b.mul(taught.divergence, b.mul(weight, taught.factor))
   return {
@@ -132,6 +127,24 @@ function chunkOf(b: Builder, inputs: HeadLossInputs, piece: Piece): Chunk {
     divergence: taught ? b.reshape(taught.divergence, [count]) : b.expand(b.scalar(0), [count]),
     ...(settings.trained ? trainedSlopes(b, pulled) : frozenSlopes(b, pulled)),
   }
+}
+
+/**
+ * log Σ eˣ − x[label]. The likeliest entry has the share 1 / Σ eˣ⁻ᵐᵃˣ: the sum is read off there,
+ * and no pass over the logits is made for it.
+ */
+function crossEntropyOf(
+  b: Builder,
+  {
+    logits,
+    shares,
+    column,
+    predicted,
+  }: Record<'logits' | 'shares' | 'column' | 'predicted', Value>,
+): Value {
+  const at = (x: Value, place: Value) => b.op('GatherElements', [x, place], { axis: 1 })
+  const behind = b.sub(at(logits, predicted), at(logits, column))
+  return b.sub(behind, b.op('Log', [at(shares, predicted)], {}))
 }
 
 interface Teaching extends Divergence {
@@ -165,23 +178,39 @@ interface Pulled {
   readonly hidden: Value
   readonly head: Value
   readonly column: Value
+  /** Of labels; and of all that is learned from. */
   readonly weight: Value
-  /** weight · probability, [rows, vocab] */
-  readonly pull: Value
+  readonly all: Value
+  /** softmax(logits), [rows, vocab] */
+  readonly shares: Value
+  readonly taught: Teaching | undefined
 }
 
-/** weight · (P head − head[label]): the label's row alone, no matrix of zeros and ones. */
-function frozenSlopes(b: Builder, { head, column, weight, pull }: Pulled) {
+/** Of the logits, less what the label's own entry adds: [rows, vocab] */
+function pullOf(b: Builder, { weight, all, shares, taught }: Pulled): Value {
+  const labelled = b.mul(shares, weight)
+  return taught ? b.add(labelled, b.mul(taught.slope, b.mul(all, taught.pull))) : labelled
+}
+
+/**
+ * weight · (P head − head[label]): the label's row alone, no matrix of zeros and ones; and the
+ * weight, where it is one for all of a row, behind the product, which is narrower.
+ */
+function frozenSlopes(b: Builder, pulled: Pulled) {
+  const { head, column, weight, shares, taught } = pulled
   const own = b.op('Gather', [head, b.reshape(column, [lengths(column)[0]])], { axis: 0 })
-  const hiddenSlope = b.sub(b.matmul(pull, head), b.mul(own, weight))
+  const hiddenSlope = taught
+    ? b.sub(b.matmul(pullOf(b, pulled), head), b.mul(own, weight))
+    : b.mul(b.sub(b.matmul(shares, head), own), weight)
   return { hiddenSlope, headSlope: b.scalar(0) }
 }
 
-function trainedSlopes(b: Builder, { hidden, head, column, weight, pull }: Pulled) {
+function trainedSlopes(b: Builder, pulled: Pulled) {
+  const { hidden, head, column, weight } = pulled
   const vocab = lengths(head)[0]
   const entries = b.graph.integers(Array.from({ length: vocab }, (_, i) => i))
   const isOwn = b.op('Equal', [entries, column], {})
-  const slope = b.sub(pull, b.op('Where', [isOwn, weight, b.scalar(0)], {}))
+  const slope = b.sub(pullOf(b, pulled), b.op('Where', [isOwn, weight, b.scalar(0)], {}))
   return {
     hiddenSlope: b.matmul(slope, head),
     headSlope: b.matmul(slope, hidden, { transA: true }),
