@@ -29,18 +29,13 @@ export interface TrainingSession {
   release(): Promise<void>
 }
 
-export interface TrainingSessionOptions extends SessionOptions {
-  /** A file of onnxruntime's own profile, written on release; its name is given a suffix. */
-  readonly profile?: string
-}
-
 /**
  * @throws  Failure `invalid`: a device on which training does not run, or a graph that does not
  *          load
  */
 export async function openTrainingSession(
   graph: Graph,
-  options: TrainingSessionOptions,
+  options: SessionOptions,
 ): Promise<TrainingSession> {
   requireTrainable(options.device)
   const gate = options.gate ?? new Gate(Gate.memory())
@@ -79,7 +74,7 @@ function requireTrainable(device: string): void {
 async function create(
   runtime: Runtime,
   model: Uint8Array,
-  { threads, profile }: TrainingSessionOptions,
+  { threads }: SessionOptions,
 ): Promise<InferenceSession> {
   try {
     return await runtime.InferenceSession.create(model, {
@@ -88,7 +83,6 @@ async function create(
       // Others merge what a region computes again in the backward pass with what it computed
       // before, and so keep what was to be forgotten.
       graphOptimizationLevel: 'disabled',
-      ...(profile !== undefined && { enableProfiling: true, profileFilePrefix: profile }),
     })
   } catch (cause) {
     throw new Failure('invalid', `training graph does not load. bytes=${model.length}`, { cause })
