@@ -4,7 +4,7 @@ import { availableParallelism, cpus } from 'node:os'
 
 export interface Figure {
   readonly name: string
-  readonly unit: 's' | 'ms' | 'MB' | 'µs' | 'tokens/s' | 'objects/s' | 'MB/s' | '×'
+  readonly unit: 's' | 'ms' | 'MB' | '%' | 'µs' | 'tokens/s' | 'objects/s' | 'MB/s' | '×'
   /** One a repeat, in their order. */
   readonly values: readonly number[]
   /** What this project claims of the median. */

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { Failure } from '../../src/failure.ts'
 import { benchFolder } from '../bench/bench-folder.ts'
 import { benchExtract, hundredMegabytes } from '../bench/extract.ts'
@@ -5,6 +6,8 @@ import { benchReplay } from '../bench/replay.ts'
 import { type BenchReport, reportJson, reportText } from '../bench/report.ts'
 import { benchResume } from '../bench/resume.ts'
 import { benchStartup } from '../bench/startup.ts'
+import { benchTrain } from '../bench/train.ts'
+import { trainSizes } from '../bench/train-problem.ts'
 import { benchUpload } from '../bench/upload.ts'
 import { exitCodes } from '../run/machine.ts'
 import { exitCodeOf, onEndSignals } from '../run/signals.ts'
@@ -42,6 +45,14 @@ const benches: Readonly<Record<string, Bench>> = {
     benchReplay(folder, { entries: size('entries', 914_000), repeats: size('repeats', 7) }, note),
   resume: (folder, size, { note }) =>
     benchResume(folder, { entries: size('entries', 50_000), repeats: size('repeats', 3) }, note),
+  train: (folder, size, { note }) => {
+    const threads = availableParallelism()
+    return benchTrain(
+      folder,
+      { sizes: trainSizes, threads, repeats: size('repeats', 9), compiled: true },
+      note,
+    )
+  },
   upload: (folder, size, { note, tls }) => {
     return benchUpload(
       folder,

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { startAsked } from '../../../supervisors/bench/asked-process.ts'
 import { benchFolder } from '../../../supervisors/bench/bench-folder.ts'
 import { benchExtract } from '../../../supervisors/bench/extract.ts'
 import { inFreshProcess } from '../../../supervisors/bench/fresh.ts'
@@ -12,6 +13,7 @@ import { benchReplay } from '../../../supervisors/bench/replay.ts'
 import type { BenchReport } from '../../../supervisors/bench/report.ts'
 import { benchResume } from '../../../supervisors/bench/resume.ts'
 import { benchStartup } from '../../../supervisors/bench/startup.ts'
+import { benchTrain } from '../../../supervisors/bench/train.ts'
 import { bench } from '../../../supervisors/commands/bench.ts'
 import { scratch } from '../../support/target-run.ts'
 
@@ -81,12 +83,41 @@ test('bench extract: pipeline and onnxruntime alone compute the same samples', a
   assert.deepEqual(readdirSync(folder).sort(), ['samples-30', 'target'])
 })
 
+test('bench train: every side that is there takes the same steps', async (t) => {
+  const folder = await scratch(t)
+  const drafter = {
+    layers: 2,
+    hiddenSize: 16,
+    intermediateSize: 24,
+    vocabSize: 50,
+    heads: 4,
+    kvHeads: 2,
+    headDim: 8,
+    blockSize: 4,
+  }
+  const size = { name: 'tiny', shape: { rows: 2, tokens: 24, blocks: 4 }, drafter }
+  const report = await benchTrain(
+    folder,
+    { sizes: [size], threads: 1, repeats: 2, compiled: false },
+    silent,
+  )
+  assertMeasured(report, 2)
+  assert.deepEqual(report.sizes, { 'parameters of tiny': 6784, threads: 1, repeats: 2 })
+})
+
 test('bench: a measured process that fails is told with its last words', async () => {
   const script = new URL('../../../supervisors/bench/replay-once.js', import.meta.url)
   await assert.rejects(
     inFreshProcess({ script, args: ['ftp://nowhere'] }),
     /replay-once\.js, end=1[\s\S]*is neither file: nor s3:/,
   )
+})
+
+test('bench: a process that is asked and ends instead is told with its last words', async () => {
+  const code = "console.error('last words'); process.stdin.once('data', () => process.exit(3))"
+  const asked = startAsked({ command: process.execPath, args: ['-e', code] })
+  await assert.rejects(asked.ask('step'), /ended[\s\S]*last words/)
+  await asked.close()
 })
 
 test('bench: a temporary folder goes, a named one stays', async (t) => {
@@ -107,7 +138,7 @@ test('bench: an unknown name and a size that is none are refused', async () => {
   const want = { name: 'Failure', kind: 'invalid' }
   await assert.rejects(bench('speed', { json: false }), {
     ...want,
-    message: 'no such benchmark. want=extract, replay, resume, startup, upload, found=speed',
+    message: 'no such benchmark. want=extract, replay, resume, startup, train, upload, found=speed',
   })
   await assert.rejects(bench('toString', { json: false }), want)
   await assert.rejects(bench('replay', { json: false, entries: '1e6' }), {
