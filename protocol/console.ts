@@ -1,5 +1,7 @@
+import type { CheckpointerStatus } from './checkpointer.ts'
 import type { LedgerStatus } from './ledger.ts'
 import type { SourceStatus } from './source.ts'
+import type { TrainerStatus } from './trainer.ts'
 
 /** What the console may ask of the root, and what it is told. */
 
@@ -40,12 +42,19 @@ export interface RunStatus {
   readonly store: string
   readonly work: string
   readonly startedAt: string
-  /** Null until the actor has answered once. */
+  /** Null until the actor has answered once; and where nothing fills the spool. */
   readonly source: SourceStatus | null
   readonly ledger: LedgerStatus | null
+  /** Null until its actors have answered once; and where nothing trains. */
+  readonly training: TrainingStatus | null
   readonly speed: Speed
   /** The tree; null before it starts. */
   readonly actors: ActorStatus | null
+}
+
+export interface TrainingStatus {
+  readonly trainer: TrainerStatus
+  readonly checkpoints: CheckpointerStatus
 }
 
 export interface Speed {

@@ -15,10 +15,52 @@ export interface StateAsk {
   readonly saved: { readonly training: string; readonly step: number } | null
 }
 
+/** What a step gave, or a look at held-out samples. */
+export interface Measured {
+  readonly step: number
+  /** Weighted mean of the cross-entropy, natural logarithm. */
+  readonly loss: number
+  /** Share of the supervised slots that are right; by slot from 1 on. */
+  readonly accuracy: number
+  readonly accuracyBySlot: readonly number[]
+  /** Simulated: leading right slots of a block, and 1. */
+  readonly acceptanceLength: number
+}
+
+export interface TrainerStatus {
+  /** Of the training: made when it starts, kept when it resumes. */
+  readonly training: string
+  /** Of its machine: `restoring`, `gathering`, `computing`, … */
+  readonly state: string
+  /** Optimizer steps done, and planned where that is known. */
+  readonly step: number
+  readonly steps: number | null
+  readonly epoch: number
+  readonly epochs: number
+  /** Seen since the training's first step. */
+  readonly samples: number
+  readonly tokens: number
+  /** Of the last step. */
+  readonly last: (Measured & { readonly lr: number; readonly gradientNorm: number }) | null
+  readonly heldOut: Measured | null
+  /** Over the last half minute, of padded batches too only those that are samples'. */
+  readonly tokensPerSecond: number
+  /** Steps whose loss or gradient was not finite. */
+  readonly skipped: number
+  /** Where it computes, and the share of time outside onnxruntime since the start. */
+  readonly device: string
+  readonly outsideShare: number | null
+  /** All epochs are over, and the last state is ready to be saved. */
+  readonly outcome: { readonly steps: number } | null
+}
+
 export const trainerContract = {
   /**
    * What a checkpoint needs, when the step under way is done: training waits for the copy, and for
    * nothing else.
    */
   state: request<StateAsk, Capture>({ withinMs: 600_000 }),
+  /** While paused, no step is begun. */
+  pause: request<boolean, void>({ withinMs: 600_000 }),
+  status: request<void, TrainerStatus>({ withinMs: 600_000 }),
 }

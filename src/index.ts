@@ -79,7 +79,6 @@ export {
   type SampleTokens,
 } from './training/blocks.ts'
 export {
-  frozenNames,
   gradientName,
   type LossGraphOptions,
   lossGraph,

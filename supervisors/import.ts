@@ -47,8 +47,11 @@ const importTree =
 
 /** Of `import`. */
 export const importing = (dir: string): Job => ({
-  computes: false,
-  fill: importTree(dir),
-  source: 'importer',
-  writers: () => ['importer'],
+  filling: {
+    computes: false,
+    fill: importTree(dir),
+    source: 'importer',
+    writers: () => ['importer'],
+  },
+  trains: false,
 })

@@ -76,6 +76,28 @@ interface ResumeArguments {
 }
 
 program
+  .command('train <config|store>')
+  .description('train a drafter on what is stored; goes on where it was')
+  .option('--from <checkpoint>', 'go on from this one, a folder below checkpoints/')
+  .option('--new', 'begin another training; the checkpoints of earlier ones stay')
+  .option('--work <dir>', 'of a store: spool, socket and logs', './work')
+  .option('--target <dir>', 'the target checkpoint, where it is not where it was')
+  .option(...storeOptions[0])
+  .option(...storeOptions[1])
+  .option(...json)
+  .action(async (of: string, options: TrainArguments) => {
+    code = await watched(async () => {
+      const { train } = await import('./commands/train.ts')
+      return await train(of, { ...options, new: options.new ?? false, json: options.json ?? false })
+    })
+  })
+
+interface TrainArguments extends ResumeArguments {
+  readonly from?: string
+  readonly new?: true
+}
+
+program
   .command('retry-quarantined <config>')
   .description('run, and compute again what could not be computed before')
   .option(...json)

@@ -5,14 +5,16 @@ import type { SupervisorSpec } from '../protocol/child.ts'
 import type { Config } from '../src/config/schema.ts'
 import { sampleRequestsMax } from '../src/store/permits.ts'
 import { backoff } from './backoff.ts'
-import { extracting, type Job } from './job.ts'
+import { extracting, type Filling } from './job.ts'
 import type { Prepared } from './run/preflight.ts'
+import { trainingIds } from './training-ids.ts'
 
 /** What storage needs to know of a run. */
 type Stored = Pick<Prepared, 'config' | 'place' | 'retry' | 'storeSums'>
-/** And of what fills the spool: it drains first. Without a source nothing of the tree does. */
-interface Filling extends Pick<Job, 'writers'> {
-  readonly source: Job['source'] | null
+/** And of what else uses the store: it drains first. */
+interface Users {
+  readonly filling: Pick<Filling, 'source' | 'writers'> | null
+  readonly trains: boolean
 }
 
 /**
@@ -25,9 +27,11 @@ interface Filling extends Pick<Job, 'writers'> {
  * files. A lost ledger is rebuilt from the spool and the manifest. Its permits are lost with it, so
  * the requests that were opened with them end before a new one gives out its own.
  */
-export const storage = (run: Stored, job: Filling = extracting): SupervisorSpec => {
-  const uploads = uploadsOf(run, job)
-  const sources = job.source === null ? [] : [job.source]
+export const storage = (run: Stored, users: Users = extracting): SupervisorSpec => {
+  const writers = users.filling?.writers(run) ?? []
+  const uploads = uploadsOf(run, writers)
+  const sources = users.filling ? [users.filling.source] : []
+  const readers = users.trains ? trainingIds.ofStore : []
   const { config, place, retry } = run
   const { attempts, deadlineMinutes } = config.upload
   const { commit, spool, work } = config
@@ -41,8 +45,8 @@ export const storage = (run: Stored, job: Filling = extracting): SupervisorSpec 
       ledger(
         { ...input, maxParallel: ledgerRequests(config.upload.maxParallel) },
         {
-          drainsAfter: [...sources, ...uploads.children.map(({ id }) => id)],
-          writers: job.writers(run),
+          drainsAfter: [...sources, ...uploads.children.map(({ id }) => id), ...readers],
+          writers,
         },
       ),
       uploads,
@@ -53,7 +57,7 @@ export const storage = (run: Stored, job: Filling = extracting): SupervisorSpec 
 /** For each child; more is the store failing: tell the one above. */
 const restarts = { max: 5, withinMs: 60_000 }
 
-const uploadsOf = (run: Stored, { writers }: Filling): SupervisorSpec => {
+const uploadsOf = (run: Stored, writers: readonly string[]): SupervisorSpec => {
   const { config, place, storeSums } = run
   const { attempts } = config.upload
   const lanes = lanesOf(config.upload)
@@ -64,7 +68,7 @@ const uploadsOf = (run: Stored, { writers }: Filling): SupervisorSpec => {
     restarts,
     backoff,
     children: Array.from({ length: threadsOf(config.upload) }, (_, i) =>
-      uploader(i, input, writers(run)),
+      uploader(i, input, writers),
     ),
   }
 }

@@ -3,17 +3,22 @@ import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { ImporterStatus, ReaderStatus } from '../../protocol/source.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import type { PermitsStatus } from '../../src/store/permits.ts'
+import { count, eta, perSecond } from './numbers.ts'
+import { trainingLines } from './training-text.ts'
 
 /** What people read of a run's status. */
 
 export function statusText(status: RunStatus, now: number): string {
-  const { source, ledger } = status
+  const { source, ledger, training } = status
   const lines = [`${status.state}: run ${status.run || '(not known yet)'}, pid ${status.pid}`]
   lines.push(`store ${status.store}`)
   if (source?.of === 'rows') lines.push(...rowLines(source, ledger))
   if (source?.of === 'files') lines.push(fileLine(source))
   if (ledger) lines.push(...storeLines(ledger))
-  lines.push(speedLine(status.speed, source ? made[source.of] : 'spooled'))
+  if (source || !training) {
+    lines.push(speedLine(status.speed, source ? made[source.of] : 'spooled'))
+  }
+  if (training) lines.push(...trainingLines(training, now))
   if (status.actors) lines.push(...treeLines(status.actors, now))
   return lines.join('\n')
 }
@@ -99,20 +104,4 @@ function treeLines(at: ActorStatus, now: number, depth = 0): string[] {
   const work = at.busy?.work ?? at.work
   const line = `${name} ${at.state.padEnd(9)} ${since}${restarts}${work ? `, ${work}` : ''}`
   return [line, ...at.children.flatMap((child) => treeLines(child, now, depth + 1))]
-}
-
-const numbers = new Intl.NumberFormat('en-US')
-export const count = (value: number): string => numbers.format(value)
-
-export const perSecond = (value: number): string =>
-  value >= 100 ? count(Math.round(value)) : value.toFixed(1)
-
-/** `1:02:03` or `02:03`; `?` where it is not known. */
-export function eta(seconds: number | null): string {
-  if (seconds === null || !Number.isFinite(seconds)) return '?'
-  const whole = Math.max(0, Math.round(seconds))
-  const two = (value: number) => String(value).padStart(2, '0')
-  const hours = Math.floor(whole / 3600)
-  const minutes = two(Math.floor(whole / 60) % 60)
-  return `${hours > 0 ? `${hours}:` : ''}${minutes}:${two(whole % 60)}`
 }

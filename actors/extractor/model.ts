@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Failure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import { captureNames, hiddenStatesGraph } from '../../src/models/hidden-states.ts'
-import { openTarget, type Target } from '../../src/models/target.ts'
+import { openTarget, requireUnchanged } from '../../src/models/target.ts'
 import { sampleMetadata } from '../../src/sample/encode.ts'
 import type { Feed } from '../../src/session/feed.ts'
 import type { Gate } from '../../src/session/gate.ts'
@@ -43,7 +43,8 @@ export async function loadModel(
     const results = await session.run({ input_ids: feed })
     return names.map((name) => captureOf(name, results[name]))
   }
-  await requireUnchanged(target, input)
+  // After the weights were read: what was read is then what the run was begun with.
+  await requireUnchanged(target, input.target.stamp)
   // A model that cannot run ends its extractor here, at its start, and no batch is blamed for it.
   await forward({ ids: new BigInt64Array(2), rows: 1, width: 2 })
   return {
@@ -53,18 +54,6 @@ export async function loadModel(
     forward,
     release: () => session.release(),
   }
-}
-
-/** After the weights were read: what was read is then what the run was begun with. */
-async function requireUnchanged(target: Target, { target: wanted }: ExtractorInput): Promise<void> {
-  if ((await target.stamp()) === wanted.stamp) return
-  throw new Failure(
-    'invalid',
-    `the target has changed since the run was started. dir=${target.dir}`,
-    {
-      remedy: 'Start the run again: it checks whether this is still its target.',
-    },
-  )
 }
 
 function captureOf(name: string, result: Feed | undefined): Capture {

@@ -90,6 +90,9 @@ function warningsOf(config: Config): string[] {
   if (config.extract.isolation === 'process') {
     warnings.push('extract.isolation: this version runs extractors as threads')
   }
+  if (config.train?.mode === 'online') {
+    warnings.push('train.mode: this version trains on what is stored')
+  }
   return warnings
 }
 

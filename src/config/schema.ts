@@ -99,4 +99,4 @@ export type Config = z.output<typeof configSchema>
 export type S3Config = Config['s3']
 
 /** Sections that are accepted, and not acted on by this version. */
-export const sectionsNotBuilt = ['train', 'monitor', 'notify', 'cluster'] as const
+export const sectionsNotBuilt = ['monitor', 'notify', 'cluster'] as const

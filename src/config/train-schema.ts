@@ -30,7 +30,8 @@ export const train = z.strictObject({
   gamma: z.number().positive().nullable().default(7),
   /**
    * What the weighted sum of cross-entropies is divided by: the weights of the whole step
-   * (SpecForge), those of each batch, then averaged (TorchSpec), or the supervised slots (speculators).
+   * (SpecForge), those of each batch, then averaged (TorchSpec), or the supervised slots
+   * (speculators).
    */
   normalize: z.enum(['step', 'batch', 'supervised']).default('step'),
   /** Share of the loss that is KL from the target's own distribution; wants target.captureFinal. */
@@ -60,21 +61,29 @@ export const train = z.strictObject({
   /** After so many steps in a row whose loss or gradient is not finite, training stops. */
   skipsMax: count.default(10),
 
+  /** Layers are computed again on the way back: less memory, about a third more time. */
+  recompute: z.boolean().default(false),
+
   /** Tokens of an optimizer step, and of the batches that it is summed from. */
   tokensPerStep: count.default(65_536),
   tokensPerBatch: count.default(16_384),
   /** Share of the samples that are never trained on. */
   heldOut: z.number().gt(0).lt(1).nullable().default(0.02),
+  /** Steps between two looks at them. */
+  heldOutEvery: count.default(500),
   /** Samples among which the order is drawn. */
   shuffleWindow: count.default(10_000),
   queueBytes: bytes.prefault('8GB'),
   keepHiddenStates: z.boolean().default(false),
 
   checkpointMinutes: z.number().positive().default(30),
-  /** Of the complete checkpoints: so many of the last, the best one, and every so many steps one. */
+  /** Of the complete checkpoints: the last ones, the best one, and one every so many steps. */
   keep: z
     .strictObject({ last: count.default(3), every: count.nullable().default(null) })
     .prefault({}),
 })
 
 export type TrainConfig = z.output<typeof train>
+
+/** Of a training that nothing was said of. */
+export const defaultTraining: TrainConfig = train.parse({})

@@ -58,6 +58,18 @@ export async function openTarget(dir: string): Promise<Target> {
   }
 }
 
+/** @throws  Failure `invalid`: its files are not those that had this stamp */
+export async function requireUnchanged(target: Target, stamp: string): Promise<void> {
+  if ((await target.stamp()) === stamp) return
+  throw new Failure(
+    'invalid',
+    `the target has changed since the run was started. dir=${target.dir}`,
+    {
+      remedy: 'Start the run again: it checks whether this is still its target.',
+    },
+  )
+}
+
 async function readConfig(path: string, dir: string): Promise<Buffer> {
   try {
     return await readFile(path)

@@ -7,6 +7,7 @@ import { Failure } from '../failure.ts'
 import type { DraftVocab } from '../models/draft-vocab.ts'
 import type { DrafterConfig } from '../models/drafter-config.ts'
 import { drafterTensors } from '../models/drafter-tensors.ts'
+import { frozenNames } from '../models/frozen.ts'
 import type { StoredDType } from '../models/hidden-states.ts'
 import { Adamw, type AdamwSettings, type Stepped } from '../optim/adamw.ts'
 import { FlatTensors, type Region } from '../optim/flat.ts'
@@ -25,7 +26,7 @@ import {
   type SampleTokens,
 } from './blocks.ts'
 import { GraphsByShape } from './graphs-by-shape.ts'
-import { draftHeadName, frozenNames, gradientName } from './loss-graph.ts'
+import { draftHeadName, gradientName } from './loss-graph.ts'
 
 /** Samples of one graph shape, with what the target computed of them. */
 export interface LearningBatch extends SampleTokens {
@@ -171,7 +172,8 @@ export class Learner {
   #taught({ final, shape, plan }: LearningBatch): Feeds {
     const { drafter, options } = this.#parts
     if (options.distillation === null) return {}
-    if (final) return { final: statesOf(final, [shape.rows, shape.tokens, drafter.hiddenSize]) }
+    const { rows, tokens } = shape
+    if (final) return { final: statesOf(final, [rows, tokens, drafter.hiddenSize]) }
     throw new Failure('invalid', `a batch lacks what distillation learns from. plan=${plan}`, {
       remedy: 'Extract with target.captureFinal, or set train.distill.weight to 0.',
     })

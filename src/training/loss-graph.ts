@@ -8,6 +8,7 @@ import type { Value } from '../graph/ops.ts'
 import { contextFeature, drafterLayer, finalNorm, keysValues } from '../models/dflash.ts'
 import type { DrafterConfig } from '../models/drafter-config.ts'
 import { drafterTensors } from '../models/drafter-tensors.ts'
+import { frozenNames } from '../models/frozen.ts'
 import type { StoredDType } from '../models/hidden-states.ts'
 import { Parameters } from '../models/parameters.ts'
 import type { Weights } from '../models/weights.ts'
@@ -36,12 +37,6 @@ export interface LossGraphOptions {
 
 /** A parameter's gradient, among the outputs. */
 export const gradientName = (parameter: string): string => `grad:${parameter}`
-
-/** The target's tensors that a drafter uses, by their names in its checkpoint. */
-export const frozenNames = (tiedEmbeddings: boolean) => ({
-  embedding: 'model.embed_tokens.weight',
-  head: tiedEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight',
-})
 
 /** With a draft vocabulary, the rows of the head that are its tokens': an input, float32. */
 export const draftHeadName = 'draft_head.weight'

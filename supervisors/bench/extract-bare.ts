@@ -9,6 +9,7 @@ import type { Feed } from '../../src/session/feed.ts'
 import { prepareModel } from '../../src/session/prepare.ts'
 import { openSession, type Session } from '../../src/session/session.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
+import { extracting } from '../job.ts'
 import { type Prepared, prepare } from '../run/preflight.ts'
 
 /**
@@ -16,7 +17,7 @@ import { type Prepared, prepare } from '../run/preflight.ts'
  * with this configuration, through onnxruntime and nowhere else. The argument is the configuration.
  */
 
-const prepared = await prepare(loadConfig(process.argv[2]).config)
+const prepared = await prepare(loadConfig(process.argv[2]).config, extracting)
 const session = await openWarm(prepared)
 const batches = await plannedBatches(prepared)
 const feeds = batches.map(feedOf)

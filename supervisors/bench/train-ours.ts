@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { frozenNames } from '../../src/models/frozen.ts'
 import { openSafetensors, readTensor } from '../../src/safetensors/read.ts'
 import { elements } from '../../src/tensor/tensor.ts'
 import { Learner } from '../../src/training/learner.ts'
-import { frozenNames } from '../../src/training/loss-graph.ts'
+
 import { batchOf, type Problem } from './train-problem.ts'
 
 /**

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { seededRandom } from '../../src/clock.ts'
 import type { DrafterConfig } from '../../src/models/drafter-config.ts'
 import { drafterTensors, initialDrafter } from '../../src/models/drafter-tensors.ts'
+import { frozenNames } from '../../src/models/frozen.ts'
 import { spread } from '../../src/models/spread.ts'
 import { encodeSafetensors, type TensorToWrite } from '../../src/safetensors/write.ts'
 import type { BatchShape } from '../../src/training/block-rows.ts'
 import { type Blocks, drawBlocks, layBlocks, normalizeWeights } from '../../src/training/blocks.ts'
 import type { LearningBatch, LearningOptions } from '../../src/training/learner.ts'
-import { frozenNames } from '../../src/training/loss-graph.ts'
 
 /** One training step, as a file that both sides of `bench train` read. */
 

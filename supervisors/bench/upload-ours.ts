@@ -42,7 +42,7 @@ async function storageOf(job: UploadJob): Promise<SupervisorSpec> {
   const { refuses: storeSums } = await probeConfirmation(store)
   store.close()
   const run = { config, place, retry: new Map<string, number>(), storeSums }
-  return storage(run, { source: null, writers: () => [] })
+  return storage(run, { filling: null, trains: false })
 }
 
 /** The files as the extractor leaves them. @returns what it tells of them */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { count } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { Failure } from '../../src/failure.ts'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { count, skippedText } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
+import { skippedText } from '../../actors/console/text.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { formatBytes } from '../../src/config/sizes.ts'

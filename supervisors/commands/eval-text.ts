@@ -1,4 +1,4 @@
-import { count } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
 import type { Speed } from '../../src/decode/evaluate.ts'
 import type { Evaluated } from './eval.ts'
 import { firstLines } from './first-lines.ts'

@@ -1,4 +1,4 @@
-import { count } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { entryKey, type ManifestEntry } from '../../src/manifest/entry.ts'
 import { crcText } from '../../src/manifest/key.ts'

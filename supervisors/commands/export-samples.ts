@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { count } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
 import { systemClock } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'

@@ -1,4 +1,4 @@
-import { count } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
 
 /** More are for `--json`. */
 const shown = 100

@@ -1,4 +1,4 @@
-import { count } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
 import { findGarbage, type Garbage, type GarbageObject } from '../../src/audit/garbage.ts'
 import { checkpointFiles } from '../../src/checkpoint/names.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'

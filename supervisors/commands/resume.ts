@@ -10,6 +10,7 @@ import { type Run, requireSameIdentity } from '../../src/run/identity.ts'
 import { configKey } from '../../src/run/stored-run.ts'
 import { solePermits } from '../../src/store/patient.ts'
 import { printResult } from '../display/report.ts'
+import { jobOf } from '../job.ts'
 import { consoleTarget } from '../log-target.ts'
 import { identityOf, requireFolder, targetOf } from '../run/preflight.ts'
 import { s3Here, storeOfRun } from '../store-of-run.ts'
@@ -26,12 +27,16 @@ export interface ResumeOptions {
 /** `resume STORE_URL`: everything but the target comes from the store. */
 export async function resume(url: string, options: ResumeOptions): Promise<number> {
   const { config, warnings } = await configFromStore(url, options)
-  const result = await supervised(config, warnings)
+  const result = await supervised(config, warnings, { job: jobOf(config) })
   printResult(result, options)
   return result.code
 }
 
-async function configFromStore(url: string, options: ResumeOptions): Promise<LoadedConfig> {
+/**
+ * A run's configuration from its store, with target and work folder as they are here; the dataset
+ * is fetched.
+ */
+export async function configFromStore(url: string, options: ResumeOptions): Promise<LoadedConfig> {
   // Where the store was found now is where it is, wherever it was when the run began.
   const given = s3Here(options)
   const acquire = solePermits(100)

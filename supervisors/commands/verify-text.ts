@@ -1,4 +1,4 @@
-import { count } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
 import type { NewestCheckpoint } from '../../src/audit/newest-checkpoint.ts'
 import { firstLines } from './first-lines.ts'
 import type { Verified } from './verify.ts'

@@ -1,4 +1,4 @@
-import { count } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import { filesLeft, type ImporterStatus } from '../../protocol/source.ts'
 import { printable } from '../../src/failure.ts'

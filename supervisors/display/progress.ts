@@ -1,6 +1,9 @@
-import { count, eta, perSecond } from '../../actors/console/text.ts'
+import { count, eta, perSecond } from '../../actors/console/numbers.ts'
+import { measuredText, stepText } from '../../actors/console/training-text.ts'
 import type { RunStatus } from '../../protocol/console.ts'
+import type { LedgerStatus } from '../../protocol/ledger.ts'
 import { filesLeft, type SourceStatus } from '../../protocol/source.ts'
+import type { TrainerStatus } from '../../protocol/trainer.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 
 /** How far a run is, for people; pure. */
@@ -8,8 +11,27 @@ import { formatBytes } from '../../src/config/sizes.ts'
 const barColumns = 24
 
 export function progressLines(status: RunStatus, columns: number): string[] {
-  const { source, ledger, speed } = status
-  if (!source || !ledger) return [cut(`${status.state}…`, columns)]
+  const { source, ledger, training } = status
+  if (!ledger || !(source || training)) return [cut(`${status.state}…`, columns)]
+  const lines = [
+    ...(source ? fillingLines(status, source, ledger) : []),
+    ...(training ? [trainingLine(training.trainer)] : []),
+  ]
+  return lines.map((line) => cut(line, columns))
+}
+
+function trainingLine(trainer: TrainerStatus): string {
+  const { last, step, steps, tokensPerSecond } = trainer
+  const facts = [
+    `step ${stepText(trainer)}`,
+    ...(last ? [measuredText(last)] : []),
+    `${perSecond(tokensPerSecond)} tokens/s`,
+  ]
+  return `train    ${bar(step, steps ?? Number.POSITIVE_INFINITY)} ${facts.join(', ')}`
+}
+
+function fillingLines(status: RunStatus, source: SourceStatus, ledger: LedgerStatus): string[] {
+  const { speed } = status
   const { spooled, uploaded } = speed
   const paused = status.state === 'paused' ? '  paused' : ''
   const full = ledger.spool.full ? '  waits: the spool is full' : ''
@@ -25,11 +47,10 @@ export function progressLines(status: RunStatus, columns: number): string[] {
     `${formatBytes(uploaded.bytesPerSecond)}/s`,
     `${count(ledger.spool.files)} in the spool${busy}`,
   ]
-  const lines = [
+  return [
     ...sourceLines(source, made.join(', ')),
     `upload   ${bar(ledger.stored.samples, ledger.spooled.samples)} ${upload.join(', ')}`,
   ]
-  return lines.map((line) => cut(line, columns))
 }
 
 /** What was looked at, and what was made of it. */

@@ -1,4 +1,7 @@
-import { count, skippedText } from '../../actors/console/text.ts'
+import { count } from '../../actors/console/numbers.ts'
+import { skippedText } from '../../actors/console/text.ts'
+import { measuredText, stepText } from '../../actors/console/training-text.ts'
+import type { TrainingStatus } from '../../protocol/console.ts'
 import type { ReaderStatus } from '../../protocol/source.ts'
 import { explain } from '../../src/failure.ts'
 import { exitCodes } from '../run/machine.ts'
@@ -24,7 +27,7 @@ export const ending = ({ code, failure, status }: RunResult) => ({
 })
 
 function asJson(result: RunResult) {
-  const { source, ledger } = result.status
+  const { source, ledger, training } = result.status
   return {
     ...ending(result),
     rows: source?.of === 'rows' ? rowsJson(source) : null,
@@ -32,8 +35,14 @@ function asJson(result: RunResult) {
     stored: ledger?.stored ?? null,
     failed: ledger?.failed ?? [],
     spool: ledger?.spool ?? null,
+    training: training && trainingJson(training),
   }
 }
+
+const trainingJson = ({ trainer, checkpoints }: TrainingStatus) => ({
+  ...trainer,
+  checkpoint: checkpoints.last,
+})
 
 const rowsJson = ({ rows, examined, skipped, repeated, outcome }: ReaderStatus) => ({
   rows,
@@ -44,8 +53,8 @@ const rowsJson = ({ rows, examined, skipped, repeated, outcome }: ReaderStatus) 
 })
 
 function asText(result: RunResult): string {
-  const { source, ledger } = result.status
-  const lines = headlines(result, ofRun)
+  const { source, ledger, training } = result.status
+  const lines = headlines(result, source || !training ? ofRun : ofTraining)
   if (source?.of === 'rows' && source.outcome) {
     const { committed, quarantined, failed } = source.outcome
     const ends = [
@@ -59,10 +68,22 @@ function asText(result: RunResult): string {
   }
   if (ledger) {
     const { samples, tokens } = ledger.spooled
-    lines.push(`Since this start: ${count(samples)} samples of ${count(tokens)} tokens extracted.`)
+    const made = `${count(samples)} samples of ${count(tokens)} tokens extracted`
+    if (source) lines.push(`Since this start: ${made}.`)
     for (const { hash, reason } of ledger.failed) lines.push(`failed ${hash}: ${reason}`)
   }
+  if (training) lines.push(...trainedLines(training))
   return lines.join('\n')
+}
+
+function trainedLines({ trainer, checkpoints }: TrainingStatus): string[] {
+  const { epochs, heldOut, samples, tokens } = trainer
+  const seen = `${count(samples)} samples of ${count(tokens)} tokens seen in ${epochs} epochs`
+  return [
+    `Trained: step ${stepText(trainer)}, ${seen}.`,
+    ...(heldOut ? [`On held-out samples: ${measuredText(heldOut)} (simulated).`] : []),
+    ...(checkpoints.last ? [`Its checkpoint is checkpoints/${checkpoints.last.name}.`] : []),
+  ]
 }
 
 /** What differs between a run and an import. */
@@ -74,6 +95,7 @@ export interface Wording {
 }
 
 const ofRun: Wording = { whole: 'every sample', again: 'the same command' }
+const ofTraining: Wording = { whole: 'the drafter', again: 'the same command' }
 
 /** How it ended, in words, and why where it gave up. */
 export function headlines(

@@ -1,5 +1,5 @@
-import { count, eta, perSecond } from '../../actors/console/text.ts'
-import { Rate } from '../run/rate.ts'
+import { count, eta, perSecond } from '../../actors/console/numbers.ts'
+import { Rate } from '../../src/rate.ts'
 
 /** How far a long look at a store is: one line that replaces itself, on a terminal only. */
 

@@ -1,4 +1,5 @@
-import type { LedgerStatus } from '../../protocol/ledger.ts'
+import type { TrainingStatus } from '../../protocol/console.ts'
+import type { GaveUp, LedgerStatus } from '../../protocol/ledger.ts'
 import {
   filesLeft,
   type ImporterStatus,
@@ -12,37 +13,74 @@ import { noUsableRow } from './preflight.ts'
 const seeStore = 'See the store and its rights.'
 const goOn = 'Then run again: the spool keeps what waits.'
 
-/** What the words of source and ledger mean for the run, in the order it is to hear of it. */
-export const judge = (source: SourceStatus, ledger: LedgerStatus): RunEvent[] => [
-  ...judgeStore(ledger),
-  ...(source.of === 'rows' ? judgeRows(source, ledger) : judgeFiles(source)),
-]
+/** What those told who know how far the work is; null where there is no such work. */
+export interface Heard {
+  readonly ledger: LedgerStatus
+  readonly source: SourceStatus | null
+  readonly training: TrainingStatus | null
+}
 
-function judgeStore({ gaveUp }: LedgerStatus): RunEvent[] {
+/** One of the works of a run: whether it has begun, and how it ended. */
+interface Progress {
+  readonly begun: boolean
+  /** Null until its end. */
+  readonly ended: { readonly incomplete: boolean } | null
+  /** It cannot end well: nothing of it is of use. */
+  readonly useless?: Extract<RunEvent, { type: 'refused' | 'gaveUp' }>
+}
+
+/** What their words mean for the run, in the order it is to hear of it. */
+export function judge({ ledger, source, training }: Heard): RunEvent[] {
+  const works = [
+    ...(source ? [source.of === 'rows' ? ofRows(source, ledger) : ofFiles(source)] : []),
+    ...(training ? [ofTraining(training)] : []),
+  ]
+  return [
+    ...judgeStore(ledger.gaveUp),
+    ...judgeStore(training?.checkpoints.gaveUp ?? null),
+    ...judgeWorks(works),
+  ]
+}
+
+function judgeStore(gaveUp: GaveUp | null): RunEvent[] {
   if (!gaveUp) return []
   const remedy = `${gaveUp.remedy ?? seeStore} ${goOn}`
   return [{ type: 'gaveUp', failure: new Failure('unavailable', gaveUp.reason, { remedy }) }]
 }
 
-function judgeRows(source: ReaderStatus, ledger: LedgerStatus): RunEvent[] {
+function judgeWorks(works: readonly Progress[]): RunEvent[] {
+  const useless = works.find((work) => work.useless)?.useless
+  if (useless) return [useless]
+  const begun: RunEvent[] = works.some((work) => work.begun) ? [{ type: 'replayed' }] : []
+  const ends = works.map((work) => work.ended)
+  if (ends.length === 0 || ends.includes(null)) return begun
+  return [
+    { type: 'replayed' },
+    { type: 'finished', incomplete: ends.some((end) => end?.incomplete) },
+  ]
+}
+
+function ofRows(source: ReaderStatus, ledger: LedgerStatus): Progress {
   const { batches, outcome, rows, skipped } = source
-  if (!outcome) return batches.leased > 0 ? [{ type: 'replayed' }] : []
+  if (!outcome) return { begun: batches.leased > 0, ended: null }
   const { committed, quarantined, failed } = outcome
-  if (committed + quarantined + failed > 0) return ended(quarantined + failed > 0)
+  if (committed + quarantined + failed > 0) {
+    return { begun: true, ended: { incomplete: quarantined + failed > 0 } }
+  }
   // The dataset is refused like one that the preflight refuses, unless the spool held what another
   // had left.
   const type = ledger.stored.samples + ledger.segments > 0 ? 'gaveUp' : 'refused'
-  return [{ type, failure: noUsableRow(rows, skipped) }]
+  return { begun: true, ended: null, useless: { type, failure: noUsableRow(rows, skipped) } }
 }
 
 /** Whole is an import of which every file was taken, or was there before. */
-function judgeFiles(source: ImporterStatus): RunEvent[] {
+function ofFiles(source: ImporterStatus): Progress {
   const { inHand, outcome } = source
-  if (!outcome) return inHand > 0 ? [{ type: 'replayed' }] : []
-  return ended(outcome.failed + filesLeft(source) > 0)
+  if (!outcome) return { begun: inHand > 0, ended: null }
+  return { begun: true, ended: { incomplete: outcome.failed + filesLeft(source) > 0 } }
 }
 
-const ended = (incomplete: boolean): RunEvent[] => [
-  { type: 'replayed' },
-  { type: 'finished', incomplete },
-]
+/** Over with its last checkpoint: the run's end makes the checkpointer save it. */
+function ofTraining({ trainer }: TrainingStatus): Progress {
+  return { begun: trainer.step > 0, ended: trainer.outcome && { incomplete: false } }
+}

@@ -3,9 +3,12 @@ import { availableParallelism } from 'node:os'
 import { skippedText } from '../../actors/console/text.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
+import { defaultTraining, type TrainConfig } from '../../src/config/train-schema.ts'
 import type { Dataset } from '../../src/dataset/rows.ts'
 import { openDataset } from '../../src/dataset/shards.ts'
 import { Failure } from '../../src/failure.ts'
+import type { DrafterConfig } from '../../src/models/drafter-config.ts'
+import { drafterConfigOf } from '../../src/models/drafter-fit.ts'
 import { hiddenStatesGraph } from '../../src/models/hidden-states.ts'
 import { openTarget, type Target } from '../../src/models/target.ts'
 import { targetLayerIds } from '../../src/models/target-layers.ts'
@@ -14,6 +17,7 @@ import { outputBytesPerToken, type RunIdentity, type RunPlan } from '../../src/r
 import { requireDevice } from '../../src/session/device.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
 import type { StorePlace } from '../../src/store/patient.ts'
+import type { Job } from '../job.ts'
 
 /** All that must be in order before anything starts, and what the run is, as the parts need it. */
 
@@ -38,6 +42,21 @@ export interface Prepared {
   readonly retry: ReadonlyMap<string, number>
   /** The store compares each body with its checksum: uploaders need not. Not before it is tried. */
   readonly storeSums: boolean
+  /** Null where nothing trains. */
+  readonly training: PreparedTraining | null
+}
+
+export interface PreparedTraining {
+  /** Empty until the store has told, or has been told, which training it is. */
+  readonly id: string
+  readonly train: TrainConfig
+  readonly drafter: DrafterConfig
+  /** Ids of the target, rising, that can be drafted; null: all. The store tells. */
+  readonly draftVocab: readonly number[] | null
+  /** The checkpoint that it begins from, by name; null: from chance, or where it was. */
+  readonly from: string | null
+  /** Begin another training, whatever there is. */
+  readonly anew: boolean
 }
 
 /**
@@ -47,7 +66,7 @@ export interface Prepared {
  */
 export async function prepare(
   config: Config,
-  { computes = true }: { readonly computes?: boolean } = {},
+  { filling, trains, start }: Pick<Job, 'filling' | 'trains' | 'start'>,
 ): Promise<Prepared> {
   requireFolder(config.work)
   const { target, layers } = await targetOf(config)
@@ -55,7 +74,8 @@ export async function prepare(
   const { devices } = config.extract
   const perToken = bytesPerToken(config, { target, layers })
   await requireRoom(config, perToken)
-  for (const device of computes ? new Set(devices) : []) await requireDevice(device, config.work)
+  for (const device of filling?.computes ? new Set(devices) : [])
+    await requireDevice(device, config.work)
   const identity = await identityOf(config, { target, layers })
   return {
     config,
@@ -69,7 +89,55 @@ export async function prepare(
     threadsPerDevice: threadsFor(devices),
     retry: new Map(),
     storeSums: false,
+    training: trains ? trainingOf(config, { target, layers }, start) : null,
   }
+}
+
+/**
+ * The drafter that the configuration asks for.
+ *
+ * @throws  Failure `invalid`: it cannot be trained; names what is wrong
+ */
+function trainingOf(
+  config: Config,
+  { target, layers }: ChosenTarget,
+  start: Job['start'],
+): PreparedTraining {
+  const train = config.train ?? defaultTraining
+  requireTrainingHere(train)
+  if (train.distill.weight > 0 && !config.target.captureFinal) throw withoutFinal(train)
+  const drafter = drafterConfigOf(target.config, {
+    layers: train.layers,
+    blockSize: train.blockSize,
+    targetLayerIds: layers,
+    slidingWindow: train.slidingWindow,
+    draftVocabSize: train.draftVocab,
+  })
+  const { from = null, anew = false } = start ?? {}
+  return { id: '', train, drafter, draftVocab: null, from, anew }
+}
+
+const withoutFinal = ({ distill }: TrainConfig): Failure =>
+  new Failure(
+    'invalid',
+    `distillation wants what target.captureFinal keeps. train.distill.weight=${distill.weight}`,
+    { remedy: 'Set target.captureFinal in a new run, or train.distill.weight to 0.' },
+  )
+
+function requireTrainingHere({ devices, isolation }: TrainConfig): void {
+  const problem =
+    devices.length > 1
+      ? 'one device trains in this version'
+      : devices[0] !== 'cpu'
+        ? 'training runs on cpu in this version'
+        : isolation === 'process'
+          ? 'training runs on a thread in this version'
+          : undefined
+  if (problem === undefined) return
+  const facts = `train.devices=${devices.join(', ')}, train.isolation=${isolation}`
+  throw new Failure('invalid', `the drafter cannot be trained so: ${problem}. ${facts}`, {
+    remedy: 'Set train.devices to [cpu] and leave train.isolation out.',
+  })
 }
 
 export interface ChosenTarget {

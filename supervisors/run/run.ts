@@ -1,13 +1,12 @@
 import { createActor, waitFor } from 'xstate'
 import { actorIds } from '../../actors/console/command.ts'
 import type { RootControl, RunStatus } from '../../protocol/console.ts'
-import { ledgerContract } from '../../protocol/ledger.ts'
-import { sourceContract } from '../../protocol/source.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { Failure, isFailure } from '../../src/failure.ts'
 import { type Log, openLog } from '../../src/log.ts'
 import { patientStore } from '../../src/store/patient.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
 import type { TreeEvent } from '../engine/events.ts'
 import { supervise, type Tree } from '../engine/tree.ts'
 import type { Job } from '../job.ts'
@@ -15,7 +14,11 @@ import { tellLauncher } from '../launcher.ts'
 import { keepLock } from '../lock-beat.ts'
 import { logTarget } from '../log-target.ts'
 import { root } from '../root.ts'
+import { waitsForExtraction } from '../training.ts'
+import { type Asked, askedOf } from './asked.ts'
+import { begunTraining } from './begun-training.ts'
 import { RunClaims } from './claims.ts'
+import { Handover } from './handover.ts'
 import { exitCodes, type RunEvent, runMachine } from './machine.ts'
 import { openRun, publishRun } from './opening.ts'
 import { type Prepared, prepare } from './preflight.ts'
@@ -25,7 +28,7 @@ import type { RunResult } from './result.ts'
 import type { withRetries } from './retries.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
 import { spoolLost } from './spool-lost.ts'
-import { type Asked, Standing } from './standing.ts'
+import { Standing } from './standing.ts'
 import { StoreAway } from './store-away.ts'
 
 /** One run of the main job in this process: from its preflight to its exit code. */
@@ -47,6 +50,7 @@ export interface RunOptions {
 /** The tree, and those of it that this thread asks: each `client` makes a port that stays. */
 interface Planted extends Asked {
   readonly tree: Tree
+  readonly handover: Handover
 }
 
 export class RunProcess implements RootControl {
@@ -82,7 +86,7 @@ export class RunProcess implements RootControl {
     const { store, work } = this.#config
     const { value } = this.#life.getSnapshot()
     const state = typeof value === 'string' ? value : pausedOrRunning[value.running]
-    const { source, ledger, speed } = this.#standing
+    const { source, ledger, training, speed } = this.#standing
     return {
       run: this.#runId,
       state,
@@ -92,6 +96,7 @@ export class RunProcess implements RootControl {
       startedAt: this.#startedAt.toISOString(),
       source,
       ledger,
+      training,
       speed: state === 'paused' ? { ...speed, etaSeconds: null } : speed,
       actors: this.#planted?.tree.status() ?? null,
     }
@@ -165,7 +170,7 @@ export class RunProcess implements RootControl {
         await publishing.abort()
         return this.#ended()
       }
-      const amended = await this.#unlessStopped(this.#options.amend(store, prepared))
+      const amended = await this.#unlessStopped(this.#amended(store, prepared))
       if (amended === 'stopped') return this.#ended()
       const planted = this.#plant({ ...amended, storeSums: opened.storeSums })
       this.#cap.handOver(planted.tree, planted.ledger)
@@ -175,6 +180,14 @@ export class RunProcess implements RootControl {
       await lock.release()
     }
     return this.#ended()
+  }
+
+  /** What the store alone can tell. */
+  async #amended(store: ObjectStore, prepared: Prepared): Promise<Prepared> {
+    const amended = await this.#options.amend(store, prepared)
+    const { training } = amended
+    if (!training) return amended
+    return { ...amended, training: await begunTraining(store, amended, training) }
   }
 
   /** What the work gives. A store may be slow, or far: whoever stops the run waits for neither. */
@@ -191,7 +204,8 @@ export class RunProcess implements RootControl {
   }
 
   #plant(prepared: Prepared): Planted {
-    const tree = supervise(root(prepared, this.#options.job), {
+    const { job } = this.#options
+    const tree = supervise(root(prepared, job), {
       clock: systemClock,
       random: Math.random,
       log: this.#log,
@@ -200,11 +214,9 @@ export class RunProcess implements RootControl {
       onGaveUp: (failure) => this.#life.send({ type: 'gaveUp', failure }),
       onWedged: () => void this.#dieWedged(),
     })
-    this.#planted = {
-      tree,
-      ledger: tree.client('ledger', ledgerContract),
-      source: tree.client(this.#options.job.source, sourceContract),
-    }
+    const asked = askedOf(tree, job)
+    const handover = new Handover(tree, asked, waitsForExtraction(prepared, job))
+    this.#planted = { tree, handover, ...asked }
     return this.#planted
   }
 
@@ -242,7 +254,7 @@ export class RunProcess implements RootControl {
     await this.#lastWord
     this.#claims.forgive(actorIds(tree.status()))
     const isDone = this.#life.getSnapshot().context.code === exitCodes.done
-    if (isDone && this.#options.job.computes) this.#claims.settle()
+    if (isDone && this.#options.job.filling?.computes) this.#claims.settle()
     await started
     clearInterval(timer)
     clearInterval(progress)
@@ -250,6 +262,7 @@ export class RunProcess implements RootControl {
 
   async #tell(heard: Promise<readonly RunEvent[]>): Promise<void> {
     for (const event of await heard) this.#life.send(event)
+    await this.#planted?.handover.heard(this.#standing.source)
   }
 
   #happened(event: TreeEvent): void {
@@ -272,12 +285,13 @@ export class RunProcess implements RootControl {
 
   /** One that has restarted knows nothing of what was changed since the first start. */
   async #tellStarted(child: string): Promise<void> {
-    if (child === this.#options.job.source) await this.#tellPaused()
-    else await this.#cap.tell(child)
+    if (child === this.#options.job.filling?.source) await this.#tellPaused()
+    await this.#planted?.handover.started(child)
+    await this.#cap.tell(child)
   }
 
   async #tellPaused(): Promise<void> {
     const paused = this.#life.getSnapshot().matches({ running: 'paused' })
-    await this.#planted?.source.again((ask) => ask.pause(paused)).catch(() => undefined)
+    await this.#planted?.handover.pause(paused)
   }
 }

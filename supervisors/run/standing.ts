@@ -1,25 +1,20 @@
-import type { Speed } from '../../protocol/console.ts'
-import type { LedgerStatus, ledgerContract } from '../../protocol/ledger.ts'
-import type { Peer } from '../../protocol/peer.ts'
-import type { SourceStatus, sourceContract } from '../../protocol/source.ts'
+import type { Speed, TrainingStatus } from '../../protocol/console.ts'
+import type { LedgerStatus } from '../../protocol/ledger.ts'
+import type { SourceStatus } from '../../protocol/source.ts'
 import { isFailure } from '../../src/failure.ts'
+import type { Asked } from './asked.ts'
 import { judge } from './judge.ts'
 import type { RunEvent } from './machine.ts'
 import { Counted, Speeds } from './status.ts'
 
-/** Those that know how far the work is, as this thread asks them. */
-export interface Asked {
-  readonly ledger: Peer<typeof ledgerContract>
-  readonly source: Peer<typeof sourceContract>
-}
-
-/** Where the work stands: what source and ledger told when they were asked last. */
+/** Where the work stands: what those who know told when they were asked last. */
 export class Standing {
   readonly #speeds = new Speeds()
   readonly #spooled = new Counted()
   readonly #stored = new Counted()
   #source: SourceStatus | null = null
   #ledger: LedgerStatus | null = null
+  #training: TrainingStatus | null = null
   /** What was asked last, until it is answered. */
   #underWay: Promise<readonly RunEvent[]> | undefined
 
@@ -31,12 +26,16 @@ export class Standing {
     return this.#ledger
   }
 
+  get training(): TrainingStatus | null {
+    return this.#training
+  }
+
   get speed(): Speed {
     return this.#speeds.read()
   }
 
   /**
-   * Asks both, and nobody while they are being asked.
+   * Asks all, and nobody while they are being asked.
    *
    * @returns  what their words mean for the run, in the order it is to hear of it
    */
@@ -58,12 +57,16 @@ export class Standing {
     }
   }
 
-  async #hear({ ledger, source }: Asked): Promise<readonly RunEvent[]> {
+  async #hear({ ledger, source, training }: Asked): Promise<readonly RunEvent[]> {
     try {
       this.#ledger = this.#counted(await ledger.ask.status())
-      this.#source = await source.ask.status()
+      this.#source = source && (await source.ask.status())
+      this.#training = training && {
+        trainer: await training.trainer.ask.status(),
+        checkpoints: await training.checkpointer.ask.status(),
+      }
       this.#speeds.note(this.#source, this.#ledger, Date.now())
-      return judge(this.#source, this.#ledger)
+      return judge({ ledger: this.#ledger, source: this.#source, training: this.#training })
     } catch (error) {
       // An actor is away for a moment; the supervisor knows.
       if (!isFailure(error, 'unavailable')) throw error

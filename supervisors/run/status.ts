@@ -1,7 +1,7 @@
 import type { Speed } from '../../protocol/console.ts'
 import type { Amount, LedgerStatus } from '../../protocol/ledger.ts'
 import type { SourceStatus } from '../../protocol/source.ts'
-import { Rate } from './rate.ts'
+import { Rate } from '../../src/rate.ts'
 
 /** How far a run is, and how fast. */
 
@@ -39,11 +39,12 @@ export class Speeds {
   readonly #work = new Rate()
   #left: number | null = null
 
-  note(source: SourceStatus, ledger: LedgerStatus, now: number): void {
+  note(source: SourceStatus | null, ledger: LedgerStatus, now: number): void {
     this.#samples.note(ledger.spooled.samples, now)
     this.#tokens.note(ledger.spooled.tokens, now)
     this.#stored.note(ledger.stored.samples, now)
     this.#bytes.note(ledger.stored.bytes, now)
+    if (!source) return
     const { done, left } = workOf(source, ledger)
     this.#work.note(done, now)
     this.#left = Math.max(0, left)

@@ -1,7 +1,9 @@
 /** A run in its middle, as its status tells it; tests change what they are about. */
-import type { RunStatus } from '../../protocol/console.ts'
+import type { CheckpointerStatus } from '../../protocol/checkpointer.ts'
+import type { RunStatus, TrainingStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { ImporterStatus, ReaderStatus } from '../../protocol/source.ts'
+import type { TrainerStatus } from '../../protocol/trainer.ts'
 
 export const readerStatus = (of: Partial<ReaderStatus> = {}): ReaderStatus => ({
   of: 'rows',
@@ -47,6 +49,55 @@ export const ledgerStatus = (of: Partial<LedgerStatus> = {}): LedgerStatus => ({
   ...of,
 })
 
+const measured = {
+  step: 40,
+  loss: 1.5,
+  accuracy: 0.625,
+  accuracyBySlot: [0.75, 0.5],
+  acceptanceLength: 2.345,
+}
+
+export const trainingStatus = ({
+  trainer = {},
+  checkpoints = {},
+}: {
+  readonly trainer?: Partial<TrainerStatus>
+  readonly checkpoints?: Partial<CheckpointerStatus>
+} = {}): TrainingStatus => ({
+  trainer: {
+    training: 'training-1',
+    state: 'computing',
+    step: 50,
+    steps: 200,
+    epoch: 1,
+    epochs: 6,
+    samples: 1200,
+    tokens: 30_000,
+    last: { ...measured, step: 50, lr: 6e-4, gradientNorm: 0.5 },
+    heldOut: measured,
+    tokensPerSecond: 1234.5,
+    skipped: 0,
+    device: 'cpu',
+    outsideShare: 0.02,
+    outcome: null,
+    ...trainer,
+  },
+  checkpoints: {
+    state: 'idle',
+    last: {
+      name: '00000040-writer',
+      training: 'training-1',
+      step: 40,
+      bytes: 2_500_000,
+      savedAt: 60_000,
+    },
+    lastError: null,
+    failingSince: null,
+    gaveUp: null,
+    ...checkpoints,
+  },
+})
+
 export const runStatus = (of: Partial<RunStatus> = {}): RunStatus => ({
   run: 'run-1',
   state: 'running',
@@ -56,6 +107,7 @@ export const runStatus = (of: Partial<RunStatus> = {}): RunStatus => ({
   startedAt: '2026-01-01T00:00:00.000Z',
   source: readerStatus(),
   ledger: ledgerStatus(),
+  training: null,
   speed: {
     spooled: { samplesPerSecond: 12.34, tokensPerSecond: 12_345.6 },
     uploaded: { samplesPerSecond: 10, bytesPerSecond: 1_100_000 },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { completions, runLine } from '../../../actors/console/command.ts'
-import { eta, perSecond, statusText } from '../../../actors/console/text.ts'
+import { eta, perSecond } from '../../../actors/console/numbers.ts'
+import { statusText } from '../../../actors/console/text.ts'
 import type { ActorStatus, RootControl, RunStatus } from '../../../protocol/console.ts'
 import { importerStatus, ledgerStatus, runStatus } from '../../support/statuses.ts'
 

@@ -76,8 +76,8 @@ cluster: { url: null }
   )
   assert.deepEqual(config.spool, { keepFree: 150e9, maxBytes: 100e9 })
   assert.equal(config.train?.queueBytes, 8e9)
-  assert.equal(warnings.length, 4)
-  assert.match(warnings[0] ?? '', /^train: this version does not act on it/)
+  assert.equal(warnings.length, 3)
+  assert.match(warnings[0] ?? '', /^monitor: this version does not act on it/)
 })
 
 test('config: every fault is told at once, each with its path and what was wanted', () => {

@@ -34,7 +34,7 @@ const idsOf = (row: number): Int32Array => Int32Array.of(row % 100, Math.floor(r
 
 /** A finished run as a store holds it, but that its samples are a few bytes of text. */
 async function layOutRun(store: ObjectStore, config: string, rows: number): Promise<void> {
-  const prepared = await prepare(loadConfig(config).config, { computes: false })
+  const prepared = await prepare(loadConfig(config).config, { filling: null, trains: false })
   const { identity, plan } = prepared
   await claimStore(store, { identity, plan, targetPath: prepared.config.target.path })
   await publishRun(store, prepared, { log: silent, alone: true }).done

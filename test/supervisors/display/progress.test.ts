@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { progressLines } from '../../../supervisors/display/progress.ts'
-import { importerStatus, ledgerStatus, readerStatus, runStatus } from '../../support/statuses.ts'
+import {
+  importerStatus,
+  ledgerStatus,
+  readerStatus,
+  runStatus,
+  trainingStatus,
+} from '../../support/statuses.ts'
 
 test('progress: of an import, files where a run has rows', () => {
   const lines = progressLines(runStatus({ source: importerStatus() }), 200)
@@ -43,4 +49,14 @@ test('progress: of no rows all are done, and none is ever more than all', () => 
   const stored = { samples: 300, bytes: 1, tokens: 1 }
   const lines = progressLines(runStatus({ source, ledger: ledgerStatus({ stored }) }), 200)
   for (const line of lines) assert.match(line, / 100% /)
+})
+
+test('progress: of a training, its steps, and what they have come to', () => {
+  const training = trainingStatus()
+  const facts = 'step 50 of 200, loss 1.500, 62.5 % right, τ 2.35, 1,235 tokens/s'
+  assert.deepEqual(progressLines(runStatus({ source: null, training }), 200), [
+    `train    ██████░░░░░░░░░░░░░░░░░░  25% ${facts}`,
+  ])
+  const unknown = trainingStatus({ trainer: { steps: null, last: null } })
+  assert.match(progressLines(runStatus({ training: unknown }), 200)[3] ?? '', / 0% step 50, 1,235/)
 })

@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge } from '../../../supervisors/run/judge.ts'
-import { importerStatus, ledgerStatus, readerStatus } from '../../support/statuses.ts'
+import type { TrainingStatus } from '../../../protocol/console.ts'
+import type { LedgerStatus } from '../../../protocol/ledger.ts'
+import type { SourceStatus } from '../../../protocol/source.ts'
+import { judge as judgeAll } from '../../../supervisors/run/judge.ts'
+import {
+  importerStatus,
+  ledgerStatus,
+  readerStatus,
+  trainingStatus,
+} from '../../support/statuses.ts'
 
+const judge = (source: SourceStatus, ledger: LedgerStatus) =>
+  judgeAll({ source, ledger, training: null })
 const types = (...of: Parameters<typeof judge>) => judge(...of).map(({ type }) => type)
 const outcome = { committed: 7, quarantined: 0, failed: 0 }
 
@@ -57,4 +67,23 @@ test('judge: an import works once a file is in hand, and is whole where all were
   // Nothing in it is of use: unlike a dataset, that is told file by file.
   const none = importerStatus({ outcome: { committed: 0, failed: 0 } })
   assert.deepEqual(types(none, ledgerStatus()), ['replayed', 'finished'])
+})
+
+test('judge: a run that trains is finished with its training, and begun by either', () => {
+  const source = readerStatus({ outcome: { ...outcome, failed: 1 } })
+  const at = (training: TrainingStatus, of: SourceStatus | null = source) =>
+    judgeAll({ source: of, ledger: ledgerStatus(), training })
+  assert.deepEqual(at(trainingStatus()), [{ type: 'replayed' }])
+  assert.deepEqual(at(trainingStatus({ trainer: { step: 0 } }), null), [])
+  const done = trainingStatus({ trainer: { outcome: { steps: 200 } } })
+  assert.deepEqual(at(done).at(-1), { type: 'finished', incomplete: true })
+  assert.deepEqual(at(done, null).at(-1), { type: 'finished', incomplete: false })
+  assert.deepEqual(at(done, readerStatus()), [{ type: 'replayed' }])
+})
+
+test('judge: without its checkpoints a training does not go on', () => {
+  const gaveUp = { reason: 'no checkpoint was saved for 30 minutes', remedy: null }
+  const training = trainingStatus({ checkpoints: { gaveUp } })
+  const [lost] = judgeAll({ source: null, ledger: ledgerStatus(), training })
+  assert.ok(lost?.type === 'gaveUp' && lost.failure.message === gaveUp.reason)
 })

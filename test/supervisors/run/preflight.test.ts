@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parseConfig } from '../../../src/config/load.ts'
 import { isFailure } from '../../../src/failure.ts'
+import { extracting } from '../../../supervisors/job.ts'
 import { prepare, requireFolder, threadsFor } from '../../../supervisors/run/preflight.ts'
 import { golden } from '../../support/golden.ts'
 import { rowsFolder } from '../../support/rows.ts'
@@ -26,7 +27,7 @@ async function configOf(t: TestContext, of: Record<string, unknown> = {}) {
 /** What a run with this configuration is refused for. */
 async function refusal(t: TestContext, of: Record<string, unknown>): Promise<string> {
   try {
-    await prepare(await configOf(t, of))
+    await prepare(await configOf(t, of), extracting)
   } catch (error) {
     assert.ok(isFailure(error), String(error))
     assert.ok(error.remedy, 'a person is told what to do')
@@ -37,7 +38,7 @@ async function refusal(t: TestContext, of: Record<string, unknown>): Promise<str
 
 test('preflight: a run is its target, layers and type; its plan is as given', async (t) => {
   const extract = { dtype: 'f32', tokenBudget: 512, maxTokens: 128, limit: 1 }
-  const prepared = await prepare(await configOf(t, { extract }))
+  const prepared = await prepare(await configOf(t, { extract }), extracting)
   const { hiddenSize } = prepared.target
   assert.deepEqual(prepared.identity, {
     target: await prepared.target.fingerprint(),
@@ -57,7 +58,7 @@ test('preflight: a run is its target, layers and type; its plan is as given', as
 
 test('preflight: the final state is one capture more, in two bytes where so stored', async (t) => {
   const with3 = await configOf(t, { target: { path: target, layers: [1, 2], captureFinal: true } })
-  const { outputBytesPerToken, target: opened } = await prepare(with3)
+  const { outputBytesPerToken, target: opened } = await prepare(with3, extracting)
   assert.equal(outputBytesPerToken, 3 * opened.hiddenSize * 2)
 })
 

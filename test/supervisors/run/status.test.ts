@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Rate } from '../../../supervisors/run/rate.ts'
+import { Rate } from '../../../src/rate.ts'
 import { Counted, Speeds } from '../../../supervisors/run/status.ts'
 import { importerStatus, ledgerStatus, readerStatus } from '../../support/statuses.ts'
 

@@ -27,7 +27,7 @@ export interface ToyStanding {
 }
 
 export const toyContract = {
-  ...trainerContract,
+  state: trainerContract.state,
   /** Settles when so many steps are done, counted from the training's beginning, or it drains. */
   trainTo: request<number, void>({ withinMs: 120_000 }),
   standing: request<void, ToyStanding>(),

@@ -34,6 +34,8 @@ export interface JobOptions {
   readonly tokenBudget?: number
   readonly uploaders?: number
   readonly maxParallel?: number
+  /** Of the configuration; absent: nothing is trained. */
+  readonly train?: Readonly<Record<string, unknown>>
   /** Absent: a folder. */
   readonly s3?: Pick<S3Process, 'endpoint'>
 }
@@ -47,7 +49,7 @@ const bytesPerToken = 5 * 96 * 2
  */
 export async function layOutJob(t: TestContext, options: JobOptions = {}): Promise<Job> {
   const { rows = 300, tokens = { min: 2, max: 120 }, tokenBudget = 512, s3 } = options
-  const { uploaders = 1, maxParallel = 8 } = options
+  const { uploaders = 1, maxParallel = 8, train } = options
   const dir = mkdtempSync(join(tmpdir(), 'draftsmith-crash-'))
   t.after(() => {
     endAll(dir)
@@ -78,6 +80,7 @@ export async function layOutJob(t: TestContext, options: JobOptions = {}): Promi
       // Small steps and a small spool: each start gets on by a part of the job only.
       commit: { every: 10, seconds: 1 },
       spool: { keepFree: '1MB', maxBytes: Math.ceil(batchBytes * 2.5) + 200_000 },
+      ...(train && { train }),
     }),
   )
   return {

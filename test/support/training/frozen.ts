@@ -1,7 +1,7 @@
 /** Embedding and head of the target that the drafters of test/golden/dflash belong to. */
 import { readFileSync } from 'node:fs'
+import { frozenNames } from '../../../src/models/frozen.ts'
 import { readSafetensors } from '../../../src/safetensors/read.ts'
-import { frozenNames } from '../../../src/training/loss-graph.ts'
 import { golden } from '../golden.ts'
 import { floatsOf } from './cases.ts'
 

@@ -1,0 +1,50 @@
+import type { CheckpointerStatus } from '../../protocol/checkpointer.ts'
+import type { TrainingStatus } from '../../protocol/console.ts'
+import type { Measured, TrainerStatus } from '../../protocol/trainer.ts'
+import { formatBytes } from '../../src/config/sizes.ts'
+import { count, eta, perSecond } from './numbers.ts'
+
+/** What people read of a training. */
+
+export function trainingLines({ trainer, checkpoints }: TrainingStatus, now: number): string[] {
+  const { heldOut, last } = trainer
+  return [
+    `training ${trainer.training || '(not begun)'}: ${progressText(trainer)}`,
+    ...(last
+      ? [`  ${measuredText(last)}, lr ${short(last.lr)}, gradient ${short(last.gradientNorm)}`]
+      : []),
+    ...(heldOut ? [`  held out at step ${count(heldOut.step)}: ${measuredText(heldOut)}`] : []),
+    checkpointLine(checkpoints, now),
+  ]
+}
+
+function progressText(trainer: TrainerStatus): string {
+  const { epoch, epochs, samples, skipped, state, tokens } = trainer
+  const parts = [
+    state,
+    `step ${stepText(trainer)}`,
+    `epoch ${Math.min(epoch + 1, epochs)} of ${epochs}`,
+    `${count(samples)} samples, ${count(tokens)} tokens`,
+    `${perSecond(trainer.tokensPerSecond)} tokens/s on ${trainer.device}`,
+  ]
+  if (skipped > 0) parts.push(`${count(skipped)} steps skipped: not finite`)
+  return parts.join(', ')
+}
+
+export const stepText = ({ step, steps }: TrainerStatus): string =>
+  steps === null ? count(step) : `${count(step)} of ${count(steps)}`
+
+/** `loss 1.234, 56.7 % right, τ 3.21`. */
+export function measuredText({ loss, accuracy, acceptanceLength }: Measured): string {
+  const right = (100 * accuracy).toFixed(1)
+  return `loss ${loss.toFixed(3)}, ${right} % right, τ ${acceptanceLength.toFixed(2)}`
+}
+
+function checkpointLine({ last, lastError }: CheckpointerStatus, now: number): string {
+  const trouble = lastError ? `; the last try failed: ${lastError}` : ''
+  if (!last) return `checkpoints none of this start${trouble}`
+  const age = eta((now - last.savedAt) / 1000)
+  return `checkpoints ${last.name}, ${formatBytes(last.bytes)}, ${age} ago${trouble}`
+}
+
+const short = (value: number): string => value.toPrecision(3)

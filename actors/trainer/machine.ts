@@ -1,0 +1,106 @@
+import { assign, fromPromise, setup, stateIn } from 'xstate'
+import type { TrainingBatch } from '../../src/feed/training-batch.ts'
+
+/**
+ * The life of a trainer: it restores what was saved, gathers the batches of a step, computes it,
+ * looks at held-out samples now and then, and gathers again. Told to drain, it ends the step it
+ * computes and begins none. What each state does is given by `worker.ts`.
+ */
+
+/** What was gathered for a step. */
+export type Gathered =
+  | { readonly kind: 'step'; readonly batches: readonly TrainingBatch[] }
+  /** Not all of it is there yet. */
+  | { readonly kind: 'later' }
+  /** All epochs are over. */
+  | { readonly kind: 'finished' }
+
+const notGiven = fromPromise<never, never>(() => Promise.reject(new Error('a step is not given')))
+
+export const trainerMachine = setup({
+  types: {
+    context: {} as { readonly startsPaused: boolean; readonly batches: readonly TrainingBatch[] },
+    events: {} as { type: 'drain' } | { type: 'pause' } | { type: 'continue' },
+    input: {} as { readonly paused: boolean },
+  },
+  actors: {
+    restore: notGiven as ReturnType<typeof fromPromise<void, void>>,
+    gather: notGiven as ReturnType<typeof fromPromise<Gathered, void>>,
+    /** Whether held-out samples are to be looked at. */
+    compute: notGiven as ReturnType<typeof fromPromise<boolean, readonly TrainingBatch[]>>,
+    measure: notGiven as ReturnType<typeof fromPromise<void, void>>,
+  },
+  guards: {
+    told: stateIn({ stop: 'told' }),
+    free: stateIn({ pace: 'free' }),
+    startsPaused: ({ context }) => context.startsPaused,
+  },
+}).createMachine({
+  type: 'parallel',
+  context: ({ input }) => ({ startsPaused: input.paused, batches: [] }),
+  states: {
+    stop: { initial: 'no', states: { no: { on: { drain: 'told' } }, told: {} } },
+    pace: {
+      initial: 'begun',
+      states: {
+        begun: { always: [{ guard: 'startsPaused', target: 'paused' }, { target: 'free' }] },
+        free: { on: { pause: 'paused' } },
+        paused: { on: { continue: 'free' } },
+      },
+    },
+    work: {
+      initial: 'resting',
+      states: {
+        /** Nothing of the training is read before it may begin. */
+        resting: {
+          always: [
+            { guard: 'told', target: 'drained' },
+            { guard: 'free', target: 'restoring' },
+          ],
+        },
+        restoring: { invoke: { src: 'restore', onDone: 'gathering' } },
+        gathering: {
+          always: { guard: 'told', target: 'drained' },
+          invoke: {
+            src: 'gather',
+            onDone: [
+              {
+                guard: ({ event }) => event.output.kind === 'step',
+                target: 'ready',
+                actions: assign({
+                  batches: ({ event }) =>
+                    event.output.kind === 'step' ? event.output.batches : [],
+                }),
+              },
+              { guard: ({ event }) => event.output.kind === 'finished', target: 'judging' },
+              { target: 'gathering', reenter: true },
+            ],
+          },
+        },
+        /** The batches of a step are there. */
+        ready: {
+          always: [
+            { guard: 'told', target: 'drained' },
+            { guard: 'free', target: 'computing' },
+          ],
+        },
+        computing: {
+          invoke: {
+            src: 'compute',
+            input: ({ context }) => context.batches,
+            onDone: [
+              { guard: ({ event }) => event.output, target: 'measuring' },
+              { target: 'gathering' },
+            ],
+          },
+          exit: assign({ batches: [] }),
+        },
+        measuring: { invoke: { src: 'measure', onDone: 'gathering' } },
+        /** The last look, at what the whole training has come to. */
+        judging: { invoke: { src: 'measure', onDone: 'finished' } },
+        finished: { always: { guard: 'told', target: 'drained' } },
+        drained: { type: 'final' },
+      },
+    },
+  },
+})

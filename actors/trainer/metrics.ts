@@ -1,0 +1,35 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Measured } from '../../protocol/trainer.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { acceptanceLength, accuracy, accuracyBySlot } from '../../src/training/acceptance.ts'
+import type { Learnt } from '../../src/training/learner.ts'
+
+/** What steps gave, for people and for other tools. */
+
+export const metricsFile = (work: string): string => join(work, 'training.jsonl')
+
+/** One line a step, JSON; a step that is done again after a restart stands there again. */
+export class Metrics {
+  readonly #path: string
+  readonly #clock: Clock
+
+  constructor(work: string, clock: Clock = systemClock) {
+    this.#path = metricsFile(work)
+    this.#clock = clock
+  }
+
+  /** `kind`: of a step, or of a look at held-out samples. */
+  write(kind: 'step' | 'heldOut', facts: Readonly<Record<string, unknown>>): void {
+    const time = new Date(this.#clock.now()).toISOString()
+    appendFileSync(this.#path, `${JSON.stringify({ time, kind, ...facts })}\n`)
+  }
+}
+
+export const measured = (step: number, { loss, acceptance }: Learnt): Measured => ({
+  step,
+  loss,
+  accuracy: accuracy(acceptance),
+  accuracyBySlot: accuracyBySlot(acceptance),
+  acceptanceLength: acceptanceLength(acceptance),
+})

@@ -1,0 +1,228 @@
+import type { checkpointerContract } from '../../protocol/checkpointer.ts'
+import type { loaderContract } from '../../protocol/loader.ts'
+import type { Peer } from '../../protocol/peer.ts'
+import type { Pulse } from '../../protocol/pulse.ts'
+import type { TrainerStatus } from '../../protocol/trainer.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { Failure } from '../../src/failure.ts'
+import type { TrainingBatch } from '../../src/feed/training-batch.ts'
+import type { Log } from '../../src/log.ts'
+import { drafterTensors, initialDrafter } from '../../src/models/drafter-tensors.ts'
+import type { Stepped } from '../../src/optim/adamw.ts'
+import { lrSchedule } from '../../src/optim/schedule.ts'
+import { probe } from '../../src/probe.ts'
+import { Rate } from '../../src/rate.ts'
+import type { Learner, Learnt } from '../../src/training/learner.ts'
+import { Deadline } from './deadlines.ts'
+import type { TrainerInput } from './index.ts'
+import type { Gathered } from './machine.ts'
+import { Metrics, measured } from './metrics.ts'
+import { identityOf, Progress } from './progress.ts'
+import { adopt } from './state.ts'
+
+/** Of a long list in a message. */
+const namedMax = 8
+/** Held-out batches that are looked at, at most: enough for a figure, short beside the training. */
+const heldOutBatchesMax = 16
+
+export interface StepParts {
+  readonly input: TrainerInput
+  readonly learner: Learner
+  readonly loader: Peer<typeof loaderContract>
+  readonly checkpointer: Peer<typeof checkpointerContract>
+  readonly pulse: Pulse
+  readonly log: Log
+  readonly clock?: Clock
+}
+
+/** What each state of a trainer's life does. */
+export class Steps {
+  readonly progress: Progress
+  readonly #parts: StepParts
+  readonly #deadline = new Deadline()
+  readonly #metrics: Metrics
+  readonly #speed = new Rate()
+  readonly #clock: Clock
+  #rateAt: (step: number) => number = () => 0
+  #last: TrainerStatus['last'] = null
+  /** In steps, since the start of this thread. */
+  #stepsMs = 0
+  /** Of the step that is gathered. */
+  #gathered: TrainingBatch[] = []
+  /** What the loader was begun with: one that has restarted is begun with it again. */
+  #order: Uint8Array | null = null
+
+  constructor(parts: StepParts) {
+    this.#parts = parts
+    this.#clock = parts.clock ?? systemClock
+    this.progress = new Progress(parts.input)
+    this.#metrics = new Metrics(parts.input.work, this.#clock)
+  }
+
+  /** From the newest checkpoint, or from chance. */
+  async restore(): Promise<void> {
+    const { checkpointer, input, learner, log } = this.#parts
+    const { drafter, from, train, training } = input
+    const tensors = drafterTensors(drafter)
+    const ask = { training, expected: { tensors, ...identityOf(input) } }
+    const newest = { ...ask, checkpoint: null }
+    const first = { ...ask, checkpoint: from }
+    const restored =
+      (await checkpointer.again((saved) => saved.restore(newest))) ??
+      (from === null ? null : await checkpointer.again((saved) => saved.restore(first)))
+    const resumed = restored && this.progress.resume(restored.state.progress)
+    if (restored && resumed) adopt(learner, restored.state.tensors, resumed.updates)
+    else learner.tensors.fill('parameters', initialDrafter(drafter, train.seed))
+    const batches = await this.#begin(resumed?.order ?? null)
+    const perEpoch = Math.ceil(batches / this.#batchesPerStep)
+    this.progress.steps ??= Math.max(1, train.epochs * perEpoch)
+    this.#rateAt = lrSchedule({ ...train, steps: this.progress.steps })
+    const { step, steps } = this.progress
+    log.info(
+      { training, step, steps, from: restored?.from.name ?? null },
+      restored ? 'the training goes on' : 'a training begins',
+    )
+  }
+
+  /** The batches of the next step; those of a shape of nothing hold its place alone. */
+  async gather(): Promise<Gathered> {
+    const { loader } = this.#parts
+    while (!this.#isWhole) {
+      const plan = this.progress.plan + this.#gathered.length
+      const ask = { training: this.progress.feed, plan }
+      const next = await loader.again((loaded) => loaded.next(ask))
+      if (next.kind === 'later' || next.kind === 'finished') return next
+      if (next.kind === 'unbegun') await this.#begin(this.#order)
+      else this.#gathered.push(next.batch)
+    }
+    const batches = this.#gathered
+    this.#gathered = []
+    return { kind: 'step', batches }
+  }
+
+  /** @returns  whether held-out samples are to be looked at now */
+  async compute(batches: readonly TrainingBatch[]): Promise<boolean> {
+    const { input, learner, pulse } = this.#parts
+    const { progress } = this
+    const learnable = batches.filter(({ rows }) => rows.length > 0)
+    const lr = this.#rateAt(progress.step)
+    const started = performance.now()
+    pulse.busy(`step ${progress.step + 1}`, this.#deadline.ms)
+    const learnt = learnable.length > 0 ? await learner.step(learnable, lr) : undefined
+    pulse.idle()
+    this.#took(performance.now() - started)
+    progress.passed(batches)
+    if (!learnt) return false
+    progress.step++
+    this.#note(learnt, { lr, batches: learnable })
+    probe('trainer.stepped')
+    return progress.step % input.train.heldOutEvery === 0
+  }
+
+  /** What the parameters are worth on samples they never saw. */
+  async measure(): Promise<void> {
+    const { learner, log, pulse } = this.#parts
+    const batches = await this.#heldOut()
+    if (batches.length === 0) return
+    pulse.busy('held-out samples', this.#deadline.ms)
+    const heldOut = measured(this.progress.step, await learner.judge(batches))
+    pulse.idle()
+    this.progress.measured(heldOut)
+    this.#metrics.write('heldOut', { ...heldOut })
+    log.info(heldOut, 'on held-out samples')
+  }
+
+  /** @param state  of the machine */
+  status(state: string): TrainerStatus {
+    const { input, learner } = this.#parts
+    const { epoch, heldOut, samples, skipped, step, steps, tokens } = this.progress
+    return {
+      training: input.training,
+      state,
+      ...{ step, steps, epoch, epochs: input.train.epochs, samples, tokens, skipped, heldOut },
+      last: this.#last,
+      tokensPerSecond: this.#speed.perSecond,
+      device: input.device,
+      outsideShare: this.#stepsMs === 0 ? null : 1 - learner.insideMs / this.#stepsMs,
+      outcome: state === 'finished' ? { steps: step } : null,
+    }
+  }
+
+  work(state: string): string {
+    return state === 'computing' ? `step ${this.progress.step + 1}` : state
+  }
+
+  get #batchesPerStep(): number {
+    const { tokensPerBatch, tokensPerStep } = this.#parts.input.train
+    return Math.max(1, Math.round(tokensPerStep / tokensPerBatch))
+  }
+
+  /** The data end with each epoch: a step is then of what there is. */
+  get #isWhole(): boolean {
+    const ended = this.#gathered.at(-1)?.isLastOfEpoch ?? false
+    return ended || this.#gathered.length >= this.#batchesPerStep
+  }
+
+  /** @returns  batches of the first epoch, as many as there will be */
+  async #begin(order: Uint8Array | null): Promise<number> {
+    const { loader } = this.#parts
+    const training = this.progress.feed
+    // A copy for each asking: it is transferred.
+    const record = () => order && new Uint8Array(order)
+    const size = await loader.again((ask) => ask.begin({ training, record: record() }))
+    this.#order = order
+    return size.batchesExpected
+  }
+
+  async #heldOut(): Promise<TrainingBatch[]> {
+    const { input, loader } = this.#parts
+    const { train } = input
+    const training = this.progress.feed
+    const batches: TrainingBatch[] = []
+    while (train.heldOut !== null && batches.length < heldOutBatchesMax) {
+      const ask = { training, batch: batches.length }
+      const batch = await loader.again((loaded) => loaded.heldOut(ask))
+      if (!batch) break
+      batches.push(batch)
+    }
+    return batches.filter(({ rows }) => rows.length > 0)
+  }
+
+  #took(ms: number): void {
+    this.#deadline.took(ms)
+    this.#stepsMs += ms
+  }
+
+  #note(
+    learnt: Learnt & Stepped,
+    { lr, batches }: { readonly lr: number; readonly batches: readonly TrainingBatch[] },
+  ): void {
+    const { progress } = this
+    this.#speed.note(progress.tokens, this.#clock.now())
+    const gradientNorm = learnt.state === 'applied' ? learnt.gradientNorm : Number.NaN
+    this.#last = { ...measured(progress.step, learnt), lr, gradientNorm }
+    const { epoch, tokens } = progress
+    const facts = { ...this.#last, epoch, tokens, tokensPerSecond: this.#speed.perSecond }
+    this.#metrics.write('step', facts)
+    if (learnt.state === 'applied') progress.skippedInRow = 0
+    else this.#skipped(learnt.tensors, batches)
+  }
+
+  /** @throws  Failure `invalid`: too many in a row */
+  #skipped(tensors: readonly string[], batches: readonly TrainingBatch[]): void {
+    const { input, log } = this.#parts
+    const { progress } = this
+    progress.skipped++
+    progress.skippedInRow++
+    const rows = batches.flatMap((batch) => batch.rows.map(({ hash }) => hash))
+    const facts = { step: progress.step, tensors: tensors.slice(0, namedMax), rows }
+    log.warn(facts, 'a step was skipped: its loss or gradient is not finite')
+    if (progress.skippedInRow < input.train.skipsMax) return
+    const named = `step=${progress.step}, rows=${rows.slice(0, namedMax).join(', ')}`
+    throw new Failure(
+      'invalid',
+      `${progress.skippedInRow} steps in a row were not finite. ${named}`,
+      { remedy: 'Lower train.lr or train.clip, and look at these rows with `draftsmith explain`.' },
+    )
+  }
+}

@@ -1,0 +1,47 @@
+import { createActor, fromPromise, waitFor } from 'xstate'
+import { checkpointerContract } from '../../protocol/checkpointer.ts'
+import { actor } from '../../protocol/lifecycle.ts'
+import { loaderContract } from '../../protocol/loader.ts'
+import { trainerContract } from '../../protocol/trainer.ts'
+import { captureOf } from './capture.ts'
+import { loadMs } from './deadlines.ts'
+import type { TrainerInput } from './index.ts'
+import { openLearner } from './learner.ts'
+import { trainerMachine } from './machine.ts'
+import { Steps } from './steps.ts'
+
+const self = actor<TrainerInput>()
+const { gate, input, log, pulse } = self
+const loader = self.peer('loader', loaderContract)
+const checkpointer = self.peer('checkpointer', checkpointerContract)
+
+pulse.busy('loading the target’s embedding', loadMs)
+const learner = await openLearner(input, gate)
+pulse.idle()
+
+const steps = new Steps({ input, learner, loader, checkpointer, pulse, log })
+const life = createActor(
+  trainerMachine.provide({
+    actors: {
+      restore: fromPromise(() => steps.restore()),
+      gather: fromPromise(() => steps.gather()),
+      compute: fromPromise(({ input: batches }) => steps.compute(batches)),
+      measure: fromPromise(() => steps.measure()),
+    },
+  }),
+  { input },
+).start()
+
+self.serve(trainerContract, () => ({
+  state: (ask) => captureOf(ask, { input, learner, loader, steps }),
+  pause: (paused) => life.send({ type: paused ? 'pause' : 'continue' }),
+  status: () => steps.status(life.getSnapshot().value.work),
+}))
+self.live({
+  drain: async () => {
+    life.send({ type: 'drain' })
+    await waitFor(life, (state) => state.matches({ work: 'drained' }))
+    await learner.release()
+  },
+  status: () => ({ work: steps.work(life.getSnapshot().value.work) }),
+})

@@ -1,0 +1,32 @@
+import { checkpointerContract } from '../../protocol/checkpointer.ts'
+import { ledgerContract } from '../../protocol/ledger.ts'
+import type { Peer } from '../../protocol/peer.ts'
+import { sourceContract } from '../../protocol/source.ts'
+import { trainerContract } from '../../protocol/trainer.ts'
+import type { Tree } from '../engine/tree.ts'
+import type { Job } from '../job.ts'
+import { trainingIds } from '../training-ids.ts'
+
+/** Those that know how far the work is, as this thread asks them. */
+export interface Asked {
+  readonly ledger: Peer<typeof ledgerContract>
+  /** Null where nothing fills the spool. */
+  readonly source: Peer<typeof sourceContract> | null
+  /** Null where nothing trains. */
+  readonly training: {
+    readonly trainer: Peer<typeof trainerContract>
+    readonly checkpointer: Peer<typeof checkpointerContract>
+  } | null
+}
+
+/** Each makes a port that stays. */
+export const askedOf = (tree: Tree, { filling, trains }: Job): Asked => ({
+  ledger: tree.client('ledger', ledgerContract),
+  source: filling && tree.client(filling.source, sourceContract),
+  training: trains
+    ? {
+        trainer: tree.client(trainingIds.trainer, trainerContract),
+        checkpointer: tree.client(trainingIds.checkpointer, checkpointerContract),
+      }
+    : null,
+})
