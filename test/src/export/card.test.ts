@@ -62,7 +62,7 @@ test('card: of a draft vocabulary it says who knows of it', () => {
 
 test('card: of a sliding drafter it warns that z-lab’s own code ignores the window', () => {
   const card = drafterCard(facts('drafter_b8_sliding'))
-  assert.match(card, /2 of its 3 layers see \d+ positions/)
+  assert.match(card, /Sliding layers: 2 of 3. Each sees 12 positions/)
   assert.match(card, /z-lab’s Transformers code ignores the window/)
   assert.match(card, /VLLM_USE_V2_MODEL_RUNNER=1/)
 })
