@@ -130,6 +130,17 @@ test('export for speculators: the dataset beside them has every row in its place
   assert.deepEqual(listing(join(dir, 'rows-work', 'dataset')), listing(data), 'kept, as it was')
 })
 
+test('export for speculators: `import` takes its files back, and stores the same', async () => {
+  const ended = await exported('raw', 'lent')
+  assert.equal(ended.code, 0, ended.stderr)
+  const out = join(dir, 'lent')
+  const config = writeConfig(dir, 'back', { dataset: { path: out }, target: { layers } })
+  const back = await draftsmith(['import', out, config, '--json'], { dir })
+  assert.equal(back.code, 0, back.stderr)
+  const states = (name: string) => listing(join(dir, name, 'store', 'hidden-states'))
+  assert.deepEqual(states('back'), states('raw'))
+})
+
 test('export for speculators: killed in the middle, it goes on; no file is half', async (t) => {
   const crash = { at: 'export.before-rename', hit: 2, end: 'all' } as const
   const killed = await start(t, args('raw', 'killed', '--parallel', '1'), { dir, crash }).ended()
