@@ -118,8 +118,8 @@ function slidingWarnings({ layerTypes, slidingWindow }: DrafterConfig): string[]
   if (sliding === 0) return []
   const all = layerTypes.length
   const ignored =
-    `Sliding layers: ${sliding} of ${all}. Each sees ${slidingWindow} positions, and no later slot ` +
-    'of its own block. z-lab’s Transformers code ignores the window under eager and sdpa ' +
+    `Sliding layers: ${sliding} of ${all}. Each sees ${slidingWindow} positions, and no later ` +
+    'slot of its own block. z-lab’s Transformers code ignores the window under eager and sdpa ' +
     'attention, and sees the whole block: there the drafter is not run as it was trained.'
   const mixed =
     'vLLM serves sliding and full layers together with VLLM_USE_V2_MODEL_RUNNER=1 alone.'
