@@ -5,7 +5,7 @@ import type { Capture, StateAsk } from '../../protocol/trainer.ts'
 import { buffersOf } from '../../src/checkpoint/tensors.ts'
 import type { Learner } from '../../src/training/learner.ts'
 import type { TrainerInput } from './index.ts'
-import { copyOf } from './state.ts'
+import { copyOf, mapsOf } from './state.ts'
 import type { Steps } from './steps.ts'
 
 export interface Captured {
@@ -30,6 +30,7 @@ export async function captureOf({ saved }: StateAsk, of: Captured): Promise<Capt
   const state = {
     progress: progress.toSave({ updates: learner.updates, order }),
     tensors: copyOf(learner, input.drafter),
+    ...mapsOf(input),
   }
   return transfer({ kind: 'state', state }, buffersOf(state.tensors))
 }

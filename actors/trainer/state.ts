@@ -1,8 +1,10 @@
 import type { TrainedTensor } from '../../src/checkpoint/tensors.ts'
+import { DraftVocab, type VocabMaps } from '../../src/models/draft-vocab.ts'
 import type { DrafterConfig } from '../../src/models/drafter-config.ts'
 import { drafterTensors } from '../../src/models/drafter-tensors.ts'
 import type { Region } from '../../src/optim/flat.ts'
 import type { Learner } from '../../src/training/learner.ts'
+import type { TrainerInput } from './index.ts'
 
 /** A learner's parameters and moments, out of its memory and into it. */
 
@@ -28,3 +30,7 @@ export function adopt(learner: Learner, saved: readonly TrainedTensor[], updates
   learner.tensors.fill('secondMoments', of('v'))
   learner.updates = updates
 }
+
+/** What goes with the parameters of a drafter that drafts from a part of the vocabulary. */
+export const mapsOf = ({ draftVocab, drafter }: TrainerInput): { readonly maps?: VocabMaps } =>
+  draftVocab ? { maps: new DraftVocab(draftVocab, drafter.vocabSize).maps() } : {}

@@ -18,7 +18,7 @@ import type { TrainerInput } from './index.ts'
 import type { Gathered } from './machine.ts'
 import { Metrics, measured } from './metrics.ts'
 import { identityOf, Progress } from './progress.ts'
-import { adopt } from './state.ts'
+import { adopt, mapsOf } from './state.ts'
 
 /** Of a long list in a message. */
 const namedMax = 8
@@ -64,7 +64,8 @@ export class Steps {
     const { checkpointer, input, learner, log } = this.#parts
     const { drafter, from, train, training } = input
     const tensors = drafterTensors(drafter)
-    const ask = { training, expected: { tensors, ...identityOf(input) } }
+    const expected = { tensors, ...identityOf(input), ...mapsOf(input) }
+    const ask = { training, expected }
     const newest = { ...ask, checkpoint: null }
     const first = { ...ask, checkpoint: from }
     const restored =

@@ -1,5 +1,6 @@
 /** Whether a checkpoint is one to go on from: of this drafter and target, all of it numbers. */
 import { Failure } from '../failure.ts'
+import type { VocabMaps } from '../models/draft-vocab.ts'
 import type { WholeCheckpoint } from './list.ts'
 import { checkpointFiles } from './names.ts'
 import type { ReadTensor } from './read-tensors.ts'
@@ -10,12 +11,15 @@ import {
   moments,
   nonFiniteTensors,
   type TrainedTensor,
+  wrongMaps,
 } from './tensors.ts'
 
 /** What a training goes on with: a checkpoint of anything else is refused. */
 export interface Expected extends Pick<TrainingProgress, 'drafter' | 'target'> {
   /** Every parameter, and no other. */
   readonly tensors: readonly { readonly name: string; readonly shape: readonly number[] }[]
+  /** Of a drafter that drafts from a part of the vocabulary. */
+  readonly maps?: VocabMaps
 }
 
 /** Named in a message; the rest is counted. */
@@ -69,7 +73,9 @@ export interface ReadFiles {
 export function trainedTensors(files: ReadFiles, expected: Expected): TrainedTensor[] {
   const model = new Map(files.model.map((tensor) => [tensor.name, tensor]))
   const optimizer = new Map(files.optimizer.map((tensor) => [tensor.name, tensor]))
+  const maps = wrongMaps(model, expected.maps)
   const faults = [
+    ...maps.map((name) => `${checkpointFiles.model}: ${name} is of another draft vocabulary`),
     ...faultsOf(model, 'model', expected.tensors),
     ...faultsOf(
       optimizer,
@@ -94,7 +100,7 @@ function faultsOf(
   expected: Expected['tensors'],
 ): string[] {
   const where = checkpointFiles[file]
-  const names = new Set(expected.map(({ name }) => name))
+  const names = new Set([...expected.map(({ name }) => name), 'd2t', 't2d'])
   const extra = [...found.keys()].filter((name) => !names.has(name))
   const faults = expected.flatMap(({ name, shape }) => {
     const tensor = found.get(name)

@@ -36,7 +36,7 @@ export interface SaveOptions {
  */
 export async function saveCheckpoint(
   store: ObjectStore,
-  { progress, tensors }: TrainingState,
+  { progress, tensors, maps }: TrainingState,
   options: SaveOptions,
 ): Promise<WholeCheckpoint> {
   const { writer, now } = options
@@ -46,7 +46,7 @@ export async function saveCheckpoint(
   const put = (file: CheckpointFile, parts: readonly Uint8Array[]) =>
     putParts(store, { key: fileKey(name, file), parts }, options)
   const metadata = { ...readByOthers, step: String(step) }
-  const model = await put('model', encodeSafetensors(modelTensors(tensors), metadata))
+  const model = await put('model', encodeSafetensors(modelTensors(tensors, maps), metadata))
   probe('checkpoint.model-put')
   const optimizer = await put('optimizer', encodeSafetensors(optimizerTensors(tensors), metadata))
   probe('checkpoint.optimizer-put')

@@ -1,4 +1,5 @@
 /** What is trained: parameters with AdamW's two moments, and how they lie in the files. */
+import { type VocabMaps, vocabTensors } from '../models/draft-vocab.ts'
 import type { TensorToWrite } from '../safetensors/write.ts'
 import { hasNonFinite } from '../tensor/finite.ts'
 import type { TrainingProgress } from './state.ts'
@@ -17,6 +18,8 @@ export interface TrainedTensor {
 export interface TrainingState {
   readonly progress: TrainingProgress
   readonly tensors: readonly TrainedTensor[]
+  /** Absent: it drafts from all of the vocabulary. */
+  readonly maps?: VocabMaps
 }
 
 export type Moment = 'm' | 'v'
@@ -26,8 +29,32 @@ export const moments: readonly Moment[] = ['m', 'v']
 /** In optimizer.safetensors. */
 export const momentName = (moment: Moment, name: string): string => `${moment}.${name}`
 
-export const modelTensors = (tensors: readonly TrainedTensor[]): TensorToWrite[] =>
-  tensors.map(({ name, shape, value }) => ({ name, shape, dtype: 'F32', data: bytesOf(value) }))
+export const modelTensors = (
+  tensors: readonly TrainedTensor[],
+  maps?: VocabMaps,
+): TensorToWrite[] => [
+  ...tensors.map(
+    ({ name, shape, value }): TensorToWrite => ({
+      ...{ name, shape, dtype: 'F32' },
+      data: bytesOf(value),
+    }),
+  ),
+  ...(maps ? vocabTensors(maps) : []),
+]
+
+/** Names of the maps that are not those, or not there; those that nobody wants, too. */
+export function wrongMaps(
+  found: ReadonlyMap<string, { readonly data: Uint8Array }>,
+  maps: VocabMaps | undefined,
+): string[] {
+  const wanted = new Map(
+    maps ? vocabTensors(maps).map(({ name, data }) => [name, [data].flat()]) : [],
+  )
+  return ['d2t', 't2d'].filter((name) => {
+    const [want, is] = [wanted.get(name), found.get(name)?.data]
+    return want === undefined ? is !== undefined : !is || !Buffer.concat(want).equals(is)
+  })
+}
 
 export const optimizerTensors = (tensors: readonly TrainedTensor[]): TensorToWrite[] =>
   tensors.flatMap((tensor) =>

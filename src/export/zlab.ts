@@ -6,7 +6,7 @@
  *          SGLang 00731f0, `dflash_utils.py`, and 003b23d, `models/dflash.py`
  */
 import { Failure } from '../failure.ts'
-import type { DraftVocab } from '../models/draft-vocab.ts'
+import { type DraftVocab, vocabTensors } from '../models/draft-vocab.ts'
 import type { DrafterConfig } from '../models/drafter-config.ts'
 import { drafterConfigJson } from '../models/drafter-config-json.ts'
 import { draftHead, requireTensors } from '../models/drafter-tensors.ts'
@@ -51,7 +51,10 @@ export function zlabFiles(
 ): FileToWrite[] {
   const { config, from } = drafter
   const floats = [...drafter.tensors, ...headOf(drafter)].map((tensor) => encoded(tensor, dtype))
-  const written = [...floats, ...mapsOf(drafter)]
+  const written = [
+    ...floats,
+    ...(drafter.draftVocab ? vocabTensors(drafter.draftVocab.maps()) : []),
+  ]
   requireTensors(config, new Map(written.map((tensor) => [tensor.name, tensor])), from)
   requireFinite(floats, { dtype, from })
   return [
@@ -80,16 +83,6 @@ function headOf({ config, head }: DrafterToExport): TrainedParameter[] {
   const { draftVocabSize, hiddenSize } = config
   if (head === null || draftVocabSize === null) return []
   return [{ name: draftHead, shape: [draftVocabSize, hiddenSize], values: head }]
-}
-
-/** From the drafter's ids to the target's, as offsets; and which of the target's are drafted. */
-function mapsOf({ draftVocab }: DrafterToExport): TensorToWrite[] {
-  if (draftVocab === null) return []
-  const { d2t, t2d } = draftVocab.maps()
-  return [
-    { name: 'd2t', shape: [d2t.length], dtype: 'I64', data: new Uint8Array(d2t.buffer) },
-    { name: 't2d', shape: [t2d.length], dtype: 'BOOL', data: t2d },
-  ]
 }
 
 /** bf16 is rounded to nearest, ties to even. */

@@ -6,6 +6,15 @@
  * @source  EAGLE-3's checkpoints, vllm-project/speculators
  */
 import { Failure } from '../failure.ts'
+import type { TensorToWrite } from '../safetensors/write.ts'
+
+/** Of a drafter that drafts from a part of the vocabulary: kept with its parameters. */
+export interface VocabMaps {
+  /** int64: of each draft id, how far the target's lies above it. */
+  readonly d2t: BigInt64Array
+  /** By the target's id: 1 where it can be drafted. */
+  readonly t2d: Uint8Array
+}
 
 /** Which tokens of a target can be drafted. */
 export class DraftVocab {
@@ -35,7 +44,7 @@ export class DraftVocab {
   }
 
   /** What a checkpoint holds of it. */
-  maps(): { readonly d2t: BigInt64Array; readonly t2d: Uint8Array } {
+  maps(): VocabMaps {
     return {
       d2t: BigInt64Array.from(this.ids, (id, place) => BigInt(id - place)),
       t2d: Uint8Array.from(this.#places, (place) => (place >= 0 ? 1 : 0)),
@@ -74,3 +83,12 @@ export function mostFrequent(counts: ArrayLike<number>, size: number): DraftVoca
     counts.length,
   )
 }
+
+/** As they stand beside the parameters. */
+export const vocabTensors = ({ d2t, t2d }: VocabMaps): TensorToWrite[] => [
+  {
+    ...{ name: 'd2t', shape: [d2t.length], dtype: 'I64' },
+    data: new Uint8Array(d2t.buffer, d2t.byteOffset, d2t.byteLength),
+  },
+  { name: 't2d', shape: [t2d.length], dtype: 'BOOL', data: t2d },
+]

@@ -59,12 +59,16 @@ export class Standing {
 
   async #hear({ ledger, source, training }: Asked): Promise<readonly RunEvent[]> {
     try {
-      this.#ledger = this.#counted(await ledger.ask.status())
-      this.#source = source && (await source.ask.status())
-      this.#training = training && {
-        trainer: await training.trainer.ask.status(),
-        checkpoints: await training.checkpointer.ask.status(),
-      }
+      // At once: at the end of a run its threads answer for a moment only.
+      const [heard, of, trainer, checkpoints] = await Promise.all([
+        ledger.ask.status(),
+        source?.ask.status() ?? null,
+        training?.trainer.ask.status() ?? null,
+        training?.checkpointer.ask.status() ?? null,
+      ])
+      this.#ledger = this.#counted(heard)
+      this.#source = of
+      this.#training = trainer && checkpoints && { trainer, checkpoints }
       this.#speeds.note(this.#source, this.#ledger, Date.now())
       return judge({ ledger: this.#ledger, source: this.#source, training: this.#training })
     } catch (error) {

@@ -7,6 +7,7 @@ import { fileKey } from '../../../src/checkpoint/names.ts'
 import { restoreNewest } from '../../../src/checkpoint/restore.ts'
 import { saveCheckpoint } from '../../../src/checkpoint/save.ts'
 import { modelTensors, optimizerTensors } from '../../../src/checkpoint/tensors.ts'
+import { DraftVocab } from '../../../src/models/draft-vocab.ts'
 import { encodeSafetensors, type TensorToWrite } from '../../../src/safetensors/write.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import {
@@ -91,4 +92,18 @@ test('refused: parameters of another type', async () => {
   model[0] = { name: 'fc.weight', shape: [6, 4], dtype: 'BF16', data: new Uint8Array(48) }
   const store = await withFiles(model, optimizerTensors(tensors))
   await refused(store, expected, /fc\.weight: want=F32 \[6,4\], found=BF16 \[6,4\]/)
+})
+
+test('a draft vocabulary goes with the parameters; another one, or none, is refused', async () => {
+  const maps = new DraftVocab([0, 2, 5], 8).maps()
+  const store = new MemoryStore()
+  await saveCheckpoint(store, { ...trainedAt(10), maps }, { writer: writerId(0), now })
+  const found = await restoreNewest(store, { training, expected: { ...expected, maps } })
+  assert.equal(found?.checkpoint.step, 10)
+  await refused(store, expected, /model\.safetensors: d2t is of another draft vocabulary/)
+  const other = new DraftVocab([0, 2, 6], 8).maps()
+  await refused(store, { ...expected, maps: other }, /t2d is of another draft vocabulary/)
+  const without = new MemoryStore()
+  await saveCheckpoint(without, trainedAt(10), { writer: writerId(0), now })
+  await refused(without, { ...expected, maps }, /d2t is of another draft vocabulary/)
 })

@@ -90,7 +90,7 @@ async function openSteps(t: TestContext, at: TrainingCase, settings: AdamwSettin
   return { flat, step }
 }
 
-/** Single elements may differ where a gradient is near zero: the reference's README says how far. */
+/** Elements may differ where a gradient is near zero: the reference's README says how far. */
 function assertTensors(flat: FlatTensors, region: Region, want: ReadonlyMap<string, Float32Array>) {
   const gaps = [...want].flatMap(([name, values]) => {
     const found = flat.view(region, name)

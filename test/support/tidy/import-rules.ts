@@ -27,7 +27,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   safetensors: ['tensor'],
   spool: [],
   manifest: ['store'],
-  checkpoint: ['manifest', 'safetensors', 'store', 'tensor'],
+  checkpoint: ['manifest', 'models', 'safetensors', 'store', 'tensor'],
   'dev-s3': ['store'],
   audit: ['checkpoint', 'dataset', 'manifest', 'run', 'safetensors', 'sample', 'store', 'tensor'],
   run: ['config', 'dataset', 'models', 'store'],
