@@ -4,6 +4,7 @@ import type { Value } from '../graph/ops.ts'
 import type { InputGradient } from '../graph/tape.ts'
 import type { Pull } from './rules.ts'
 import { unbroadcast } from './unbroadcast.ts'
+import { weightGradient } from './weight-gradient.ts'
 
 interface Product {
   readonly b: Builder
@@ -41,10 +42,13 @@ function through(at: Product, g: Value): readonly InputGradient[] {
     transA
       ? b.matmul(y, g, { transA: transB, transB: true, alpha })
       : b.matmul(g, y, { transB: !transB, alpha })
-  const dy = () =>
-    transB
-      ? b.matmul(g, x, { transA: true, transB: transA, alpha })
-      : b.matmul(x, g, { transA: !transA, alpha })
+  const dy = () => {
+    if (!transB) return b.matmul(x, g, { transA: !transA, alpha })
+    const isPlain = !transA && x.shape.length === 2 && g.shape.length === 2
+    return isPlain
+      ? weightGradient(b, { g, x, alpha })
+      : b.matmul(g, x, { transA: true, transB: transA, alpha })
+  }
   return [() => unbroadcast(b, dx(), shape(x)), () => unbroadcast(b, dy(), shape(y))]
 }
 
@@ -56,7 +60,7 @@ function throughWeights({ b, x, y, transB, alpha, shape }: Product, g: Value) {
   }
   const dy = () =>
     transB
-      ? b.matmul(flat(g), flat(x), { transA: true, alpha })
+      ? weightGradient(b, { g: flat(g), x: flat(x), alpha })
       : b.matmul(flat(x), flat(g), { transA: true, alpha })
   return [() => b.matmul(g, y, { transB: !transB, alpha }), dy]
 }

@@ -1,0 +1,36 @@
+import { type Builder, lengths } from '../graph/builder.ts'
+import type { Value } from '../graph/ops.ts'
+
+/** Rows of the turned matrix that the processor's cache holds beside what they are multiplied with. */
+const rowsAtOnce = 256
+
+/**
+ * α gᵀ x, as the gradient of a weight is: of as many rows as there are tokens. onnxruntime's product
+ * with a turned left side is slower than turning it first; and slower again where the turned one is
+ * tall, so that is cut into pieces, an even number of them, for as many threads.
+ *
+ * @param g  float32 [rows, out]
+ * @param x  float32 [rows, in]
+ * @returns  float32 [out, in]
+ */
+export function weightGradient(
+  b: Builder,
+  { g, x, alpha }: { readonly g: Value; readonly x: Value; readonly alpha: number },
+): Value {
+  const [rows, out] = lengths(g)
+  const [, width] = lengths(x)
+  const pieces = piecesOf(out)
+  if (pieces === 1) return b.matmul(b.transpose(g, [1, 0]), x, { alpha })
+  const turned = b.transpose(b.reshape(g, [rows, pieces, out / pieces]), [1, 2, 0])
+  const product = b.matmul(turned, b.reshape(x, [1, rows, width]), { alpha })
+  return b.reshape(product, [out, width])
+}
+
+/** As few as make them short enough; one, where its length does not divide so. */
+function piecesOf(out: number): number {
+  if (out <= rowsAtOnce) return 1
+  for (let pieces = 2; pieces <= out / 16; pieces += 2) {
+    if (out % pieces === 0 && out / pieces <= rowsAtOnce) return pieces
+  }
+  return 1
+}
