@@ -1,13 +1,14 @@
 import { type Builder, lengths } from '../graph/builder.ts'
 import type { Value } from '../graph/ops.ts'
 
-/** Rows of the turned matrix that the processor's cache holds beside what they are multiplied with. */
+/** Rows of the turned matrix that the processor's cache holds beside their factor. */
 const rowsAtOnce = 256
 
 /**
- * α gᵀ x, as the gradient of a weight is: of as many rows as there are tokens. onnxruntime's product
- * with a turned left side is slower than turning it first; and slower again where the turned one is
- * tall, so that is cut into pieces, an even number of them, for as many threads.
+ * α gᵀ x, as the gradient of a weight is: a sum over as many rows as there are tokens.
+ * onnxruntime's product with a turned left side is slower than turning it first; and slower again
+ * where the turned one is tall, so that is cut into pieces, an even number of them for as many
+ * threads.
  *
  * @param g  float32 [rows, out]
  * @param x  float32 [rows, in]
