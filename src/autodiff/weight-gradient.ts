@@ -20,10 +20,11 @@ export function weightGradient(
 ): Value {
   const [rows, out] = lengths(g)
   const [, width] = lengths(x)
+  const turned = b.transpose(g, [1, 0])
   const pieces = piecesOf(out)
-  if (pieces === 1) return b.matmul(b.transpose(g, [1, 0]), x, { alpha })
-  const turned = b.transpose(b.reshape(g, [rows, pieces, out / pieces]), [1, 2, 0])
-  const product = b.matmul(turned, b.reshape(x, [1, rows, width]), { alpha })
+  if (pieces === 1) return b.matmul(turned, x, { alpha })
+  const cut = b.reshape(turned, [pieces, out / pieces, rows])
+  const product = b.matmul(cut, b.reshape(x, [1, rows, width]), { alpha })
   return b.reshape(product, [out, width])
 }
 
