@@ -31,7 +31,10 @@ export type Marker = Omit<z.output<typeof markerSchema>, 'format'>
 export async function claimFolder(
   dir: string,
   marker: Marker,
-  options: { readonly overwrite: boolean; readonly removeOld: () => Promise<void> },
+  options: {
+    readonly overwrite: boolean
+    readonly removeOld: (of: 'an export' | 'others') => Promise<void>
+  },
 ): Promise<void> {
   const there = await namesIn(dir)
   const found = there.length > 0 ? await markerIn(dir) : undefined
@@ -43,7 +46,7 @@ export async function claimFolder(
   await makeFolder(dir)
   const path = join(dir, markerName)
   await rm(path, { force: true })
-  await options.removeOld()
+  if (there.length > 0) await options.removeOld(found ? 'an export' : 'others')
   await writeFile(`${path}.partial`, `${JSON.stringify({ format: 1, ...marker }, null, 2)}\n`)
   await rename(`${path}.partial`, path)
 }

@@ -74,7 +74,8 @@ const memoryBytes = 512 << 20
 
 const statesFolder = 'hidden_states'
 const fileOf = (row: number): string => `hs_${row}.safetensors`
-const isOurs = (name: string): boolean => /^hs_\d+\.safetensors(\.partial)?$/.test(name)
+const isSample = (name: string): boolean => /^hs_\d+\.safetensors(\.partial)?$/.test(name)
+const isShard = (name: string): boolean => /^data-\d+-of-\d+\.arrow$/.test(name)
 
 /**
  * Goes on where an earlier call was cut short: a file that is there is there whole, and is not
@@ -92,7 +93,7 @@ export async function exportSamples(
   try {
     await claimFolder(dir, samples.marker, {
       overwrite: options.overwrite,
-      removeOld: () => removeOld(dir, states),
+      removeOld: (of) => removeOld(dir, of),
     })
     await makeFolder(states)
     const room = new DiskRoom(dir, options.keepFree)
@@ -121,13 +122,19 @@ const remedies = {
   refused: 'Name a folder on a disk that can be written, where no file stands in its place.',
 }
 
-async function removeOld(dir: string, states: string): Promise<void> {
+/** What would be taken for a part of the new export; shards go where an export wrote them. */
+async function removeOld(dir: string, of: 'an export' | 'others'): Promise<void> {
   await rm(join(dir, 'state.json'), { force: true })
-  const names = await readdir(states).catch((error: unknown) => {
+  if (of === 'an export') await removeEach(dir, isShard)
+  await removeEach(join(dir, statesFolder), isSample)
+}
+
+async function removeEach(dir: string, isOld: (name: string) => boolean): Promise<void> {
+  const names = await readdir(dir).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return []
     throw error
   })
-  for (const name of names.filter(isOurs)) await rm(join(states, name))
+  for (const name of names.filter(isOld)) await rm(join(dir, name))
 }
 
 /** Rows whose own file is to be fetched, in their order. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -230,9 +231,13 @@ test('export for speculators: other content, and another export, stay', async ()
   assertRefused(await exported('final', 'taken'), {
     says: [/holds another export/, /run: folder=.*, now=/, /lastState: folder=as stored/],
   })
+  // Of more shards, as the dataset may have had then.
+  const stale = join(out, 'data-00000-of-00002.arrow')
+  writeFileSync(stale, '')
   const other = await exported('final', 'taken', '--overwrite', '--json')
   assert.equal(other.code, 0, other.stderr)
   assert.equal(JSON.parse(other.stdout).written, 3)
+  assert.ok(!existsSync(stale))
 })
 
 test('export for speculators: what differs in the store is named, and no more', async () => {
