@@ -7,16 +7,18 @@ import { saveCheckpoint } from '../../../src/checkpoint/save.ts'
 import { systemClock } from '../../../src/clock.ts'
 import type { DrafterToExport } from '../../../src/export/zlab.ts'
 import { newWriterId } from '../../../src/manifest/names.ts'
+import { DraftVocab } from '../../../src/models/draft-vocab.ts'
 import { openDrafter } from '../../../src/models/drafter.ts'
 import { drafterConfigJson } from '../../../src/models/drafter-config-json.ts'
 import { readSafetensors } from '../../../src/safetensors/read.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { float32ToBfloat16 } from '../../../src/tensor/bfloat16.ts'
-import { elements } from '../../../src/tensor/tensor.ts'
+import { elements, float32Elements } from '../../../src/tensor/tensor.ts'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
 import { type FinishedRun, finishedRun } from '../../support/commands/finished-run.ts'
 import { filesBelow, folder, listing } from '../../support/commands/golden-job.ts'
 import { goldenDrafter } from '../../support/export/drafters.ts'
+import { golden } from '../../support/golden.ts'
 
 /** `export`: the drafter of a checkpoint, for whoever serves it. */
 
@@ -50,7 +52,9 @@ async function save(url: string, { drafter, step, training = 't1', now = step }:
     return { name, shape: [...shape], value: Float32Array.from(values), m: none(), v: none() }
   })
   const writer = newWriterId(systemClock, Math.random)
-  return await saveCheckpoint(await openStore(url), { progress, tensors }, { writer, now })
+  const maps = drafter.draftVocab ? { maps: drafter.draftVocab.maps() } : {}
+  const state = { progress, tensors, ...maps }
+  return await saveCheckpoint(await openStore(url), state, { writer, now })
 }
 
 /** Every weight is a multiple of the golden one's: which of two checkpoints it is can be told. */
@@ -170,6 +174,29 @@ test('export: no checkpoint, none of the step, other tensors: each is refused', 
     says: [/holds no run/],
   })
   assert.deepEqual(filesBelow(join(dir, 'none-out')), [])
+})
+
+test('export: a draft vocabulary goes with it, and its rows of the head', async () => {
+  const { url } = run.copy('vocab')
+  const { config, ...drafter } = goldenDrafter('drafter_b8')
+  const ids = Array.from({ length: 64 }, (_, i) => 5 * i)
+  const draftVocab = new DraftVocab(ids, config.vocabSize)
+  await save(url, {
+    drafter: { ...drafter, config: { ...config, draftVocabSize: 64 }, draftVocab },
+    step: 3,
+  })
+  const ended = await exported(url, 'vocab-out', '--dtype', 'f32', '--json')
+  assert.equal(ended.code, 0, ended.stderr)
+  assert.match(JSON.parse(ended.stdout).warnings.join(), /It drafts 64 of 320 tokens/)
+  assert.deepEqual((await openDrafter(join(dir, 'vocab-out'))).draftVocab?.ids, ids)
+  const head = weightsIn('vocab-out').get('lm_head.weight')
+  const path = golden('targets', 'qwen3_tied_bf16', 'model.safetensors')
+  const embedding = readSafetensors(readFileSync(path), path).tensors.get(
+    'model.embed_tokens.weight',
+  )
+  assert.ok(head && embedding)
+  const rows = draftVocab.rowsOf(float32Elements(embedding))
+  assert.deepEqual(elements(head, 'F32'), rows)
 })
 
 test('export: a sliding drafter comes with its warning; other things stay', async () => {
