@@ -16,6 +16,7 @@ export interface LineLimits {
 /** What a line tells its owner. */
 export interface LineOwner {
   readonly free: (line: Line) => void
+  /** It takes no more requests; told once or more. */
   readonly closed: (line: Line) => void
   /** That a new connection may begin with. */
   readonly session: (session: Buffer) => void
@@ -71,8 +72,8 @@ export class Line {
       socket.cork()
       socket.write(head, 'latin1')
       socket.write(body, (error) => {
-        // The connection is closed then, and says so itself.
-        if (error) return
+        // Of a connection that is being closed Node tells no error, though bytes are left.
+        if (error || socket.destroyed) return
         underway.sending = 'done'
         if (underway.answer) this.#done(underway)
       })
@@ -91,20 +92,21 @@ export class Line {
   }
 
   destroy(): void {
+    this.#owner.closed(this)
     this.#socket.destroy()
   }
 
   #take(bytes: Buffer): void {
-    const { reader } = this.#underway ?? {}
-    if (!this.#underway || !reader) {
-      // Nobody has asked: a server that says good-bye, or is out of step.
-      this.#socket.destroy()
+    const underway = this.#underway
+    // Nobody has asked, or no more: a server that says good-bye, or is out of step.
+    if (!underway || underway.answer) {
+      this.destroy()
       return
     }
     try {
-      const end = reader.take(bytes)
+      const end = underway.reader.take(bytes)
       if (end === undefined) return
-      this.#answered(this.#underway, end === bytes.length && reader.keepsAlive)
+      this.#answered(underway, end === bytes.length && underway.reader.keepsAlive)
     } catch (error) {
       this.#drop(error instanceof Error ? error : new Error(String(error)))
     }
@@ -113,13 +115,15 @@ export class Line {
   #end(): void {
     const underway = this.#underway
     if (underway && !underway.answer && underway.reader.end()) this.#answered(underway, false)
+    // The store takes no more: whatever is under way fails when it is closed.
+    this.#owner.closed(this)
   }
 
   #answered(underway: Underway, isReusable: boolean): void {
     underway.answer = underway.reader.answer
     // A store that refuses before it has the whole body does not want the rest of it.
     const isRefused = underway.answer.status >= 300 && underway.sending === 'under way'
-    if (isRefused || !isReusable) this.#socket.destroy()
+    if (isRefused || !isReusable) this.destroy()
     else if (underway.sending === 'done') this.#done(underway)
   }
 
@@ -135,14 +139,16 @@ export class Line {
 
   #drop(why: Error): void {
     this.#failure ??= why
-    this.#socket.destroy()
+    this.destroy()
   }
 
   #close(): void {
     this.#owner.closed(this)
     const underway = this.#underway
     this.#underway = undefined
-    if (underway?.answer) underway.resolve(underway.answer)
+    const { answer, sending } = underway ?? {}
+    // One that grants what it has not got whole has not understood it.
+    if (answer && (sending === 'done' || answer.status >= 300)) underway?.resolve(answer)
     else underway?.reject(this.#failure ?? cut())
   }
 }
@@ -160,6 +166,7 @@ export function dial(
   const socket = secure
     ? connectSecure({
         ...options,
+        ALPNProtocols: ['http/1.1'],
         ...(isIP(host) === 0 && { servername: host }),
         ...(owner.known && { session: owner.known }),
       })

@@ -161,3 +161,47 @@ test('s3 exchange: an answer cut in its middle is none; no HTTP has a code', asy
   )
   await assert.rejects(gibberish.put(text('x')), { code: 'ANSWER_NOT_HTTP' })
 })
+
+test('s3 exchange: a connection that the store will close in a second is not used again', async (t) => {
+  const says = (seconds: number) =>
+    `HTTP/1.1 200 OK\r\nETag: "e"\r\nKeep-Alive: timeout=${seconds}\r\nContent-Length: 0\r\n\r\n`
+  for (const [seconds, connections] of [
+    [1, 3],
+    [60, 1],
+  ] as const) {
+    let opened = 0
+    const serve = answering(4, says(seconds))
+    const { put, exchange } = await against(t, (socket) => {
+      opened += 1
+      serve(socket)
+    })
+    for (let i = 0; i < 3; i++) assert.equal((await put(text('body'))).status, 200)
+    assert.equal(opened, connections)
+    assert.deepEqual(exchange.lines, { all: 1, free: 1 })
+  }
+})
+
+test('s3 exchange: a grant of what was not sent whole is none', async (t) => {
+  const grant = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+  const { put } = await against(
+    t,
+    (socket) => socket.once('data', () => socket.pause().write(grant)),
+    { idleMs: 200 },
+  )
+  await assert.rejects(put(Buffer.alloc(64 << 20)), { name: 'TimeoutError', message: /a stall/ })
+})
+
+test('s3 exchange: bytes that nobody has asked for end the connection', async (t) => {
+  const sockets: Socket[] = []
+  const serve = answering(4, ok)
+  const { put, exchange } = await against(t, (socket) => {
+    sockets.push(socket)
+    serve(socket)
+  })
+  await put(text('body'))
+  const closed = new Promise((resolve) => sockets[0]?.once('close', resolve))
+  sockets[0]?.write('HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n')
+  await closed
+  assert.deepEqual(exchange.lines, { all: 0, free: 0 })
+  assert.equal((await put(text('body'))).status, 200)
+})
