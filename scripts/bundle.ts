@@ -66,6 +66,9 @@ const { outputFiles } = await build({
     ].join('\n'),
   },
   legalComments: 'linked',
+  // What messages about a graph's nodes name is a line of the source.
+  sourcemap: 'linked',
+  sourcesContent: false,
   logLevel: 'warning',
   plugins: [ownUrls],
   write: false,

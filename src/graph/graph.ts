@@ -4,7 +4,7 @@
  * weights.
  */
 import { Failure } from '../failure.ts'
-import { callerOutside } from './caller.ts'
+import { callerOutside, here } from './caller.ts'
 import { folded } from './fold.ts'
 import { inferRules } from './infer.ts'
 import {
@@ -155,8 +155,8 @@ export class Graph {
     for (const type of more) {
       outputs.push({ ...type, name: this.#claim(`${name}:${outputs.length}`) })
     }
-    const here = new Error('asked for')
-    const origin = () => callerOutside(here)
+    const asked = here()
+    const origin = () => callerOutside(asked)
     const node: Node<O> = { name: outputs[0].name, op, inputs, attributes, outputs, origin }
     this.nodes.push(node)
     this.#tape.push(node)
@@ -186,7 +186,7 @@ export class Graph {
       if (!(error instanceof Mismatch)) throw error
       const shapes = inputs.map((input) => (input ? describe(input) : '-')).join(', ')
       const facts = `node=${this.#prefix}${name}, op=${op}, problem=${error.message}`
-      const where = `inputs=(${shapes}), at=${callerOutside(error)}`
+      const where = `inputs=(${shapes}), at=${callerOutside(here())}`
       throw new Failure('invalid', `an operator does not take its inputs. ${facts}, ${where}`)
     }
   }

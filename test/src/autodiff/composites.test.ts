@@ -126,14 +126,3 @@ test('autodiff: what has no gradient is refused by name, with the line that want
   fails('other', 'loss', 'value=other')
   fails('x', 'picked', 'a loss is no scalar')
 })
-
-test('graph: a node that does not fit names the line of the model that wanted it', () => {
-  const graph = new Graph()
-  const x = graph.input('x', { dtype: 'F32', shape: [2, 3] })
-  const ofTheModel = () => new Builder(graph, 'layers.0').matmul(x, x)
-  assert.throws(
-    ofTheModel,
-    (error) =>
-      error instanceof Error && /at=ofTheModel .*composites\.test\.[jt]s:\d+/.test(error.message),
-  )
-})
