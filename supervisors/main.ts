@@ -162,7 +162,9 @@ program
 
 program
   .command('bench <name>')
-  .description('measure again what this project claims: extract, startup, replay, resume, upload')
+  .description(
+    'measure again what this project claims: extract, startup, replay, resume, upload, train',
+  )
   .option('--repeats <count>', 'how often each side is measured')
   .option('--rows <count>', 'of the dataset, for extract and startup')
   .option('--entries <count>', 'of the manifest, for replay and resume')

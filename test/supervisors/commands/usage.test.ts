@@ -126,7 +126,6 @@ test('configuration: sections that are not built draw a warning, never an error'
   const dir = folder(t)
   const path = writeConfig(dir, 'job')
   const later = {
-    train: { mode: 'offline', epochs: 6, lr: 6e-4, devices: ['cuda:2'], queueBytes: '8GB' },
     monitor: { port: 8080, host: '127.0.0.1' },
     notify: { url: null },
     cluster: { url: null },
