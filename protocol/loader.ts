@@ -15,6 +15,18 @@ export type NextTraining =
   /** The loader has started anew, or serves another training: `begin` this one, and ask again. */
   | { readonly kind: 'unbegun' }
 
+/** What a trainer gets of what is held out. */
+export type NextHeldOut =
+  | { readonly kind: 'batch'; readonly batch: TrainingBatch }
+  /** There is no batch of this number. */
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'unbegun' }
+
+/** The order of the data, or as above. */
+export type RecordTold =
+  | { readonly kind: 'record'; readonly record: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'unbegun' }
+
 export interface TrainingAsk {
   /** Its id. */
   readonly training: string
@@ -54,14 +66,12 @@ export const loaderContract = {
    */
   next: request<TrainingAsk & { readonly plan: number }, NextTraining>({ withinMs: longMs }),
   /**
-   * A batch of what is held out, from 0; null past the last one. Which samples there are is settled
-   * when the first is asked for.
+   * A batch of what is held out, from 0. Which samples there are is settled when the first is asked
+   * for, and by each start of the loader.
    */
-  heldOut: request<TrainingAsk & { readonly batch: number }, TrainingBatch | null>({
-    withinMs: longMs,
-  }),
+  heldOut: request<TrainingAsk & { readonly batch: number }, NextHeldOut>({ withinMs: longMs }),
   /** The order of the data as far as it is settled, to be kept with the checkpoint; transferred. */
-  record: request<TrainingAsk, Uint8Array<ArrayBuffer>>({ withinMs: 120_000 }),
+  record: request<TrainingAsk, RecordTold>({ withinMs: 120_000 }),
   /** The run that is followed stores no more. Idempotent; a loader that restarts is told again. */
   extractionEnded: request<void, void>(),
   status: request<void, LoaderStatus>(),

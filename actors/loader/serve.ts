@@ -18,15 +18,15 @@ export function answers(opened: OpenedFeed): Handlers<typeof loaderContract> {
   return {
     begin: ({ training, record }) => feed.begin(training, record),
     next: ({ training, plan }) => next(training, plan),
-    heldOut: async ({ training, batch }) => {
-      feed.require(training)
-      const found = await feed.heldOut(batch)
-      return found ? transfer(found, buffersOf(found)) : null
+    heldOut: async ({ training, batch: number }) => {
+      if (feed.training !== training) return { kind: 'unbegun' }
+      const batch = await feed.heldOut(number)
+      return batch ? transfer({ kind: 'batch', batch }, buffersOf(batch)) : { kind: 'finished' }
     },
     record: ({ training }) => {
-      feed.require(training)
+      if (feed.training !== training) return { kind: 'unbegun' }
       const record = feed.record()
-      return transfer(record, [record.buffer])
+      return transfer({ kind: 'record', record }, [record.buffer])
     },
     extractionEnded: () => feed.extractionEnded(),
     status: () => statusOf(opened, given),

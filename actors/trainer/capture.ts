@@ -1,9 +1,8 @@
 import { transfer } from '../../protocol/channel.ts'
-import type { loaderContract } from '../../protocol/loader.ts'
-import type { Peer } from '../../protocol/peer.ts'
 import type { Capture, StateAsk } from '../../protocol/trainer.ts'
 import { buffersOf } from '../../src/checkpoint/tensors.ts'
 import type { Learner } from '../../src/training/learner.ts'
+import type { TrainingData } from './data.ts'
 import type { TrainerInput } from './index.ts'
 import { copyOf, mapsOf } from './state.ts'
 import type { Steps } from './steps.ts'
@@ -11,7 +10,7 @@ import type { Steps } from './steps.ts'
 export interface Captured {
   readonly input: TrainerInput
   readonly learner: Learner
-  readonly loader: Peer<typeof loaderContract>
+  readonly data: TrainingData
   readonly steps: Steps
 }
 
@@ -20,13 +19,13 @@ export interface Captured {
  * step's end alone, and in one go.
  */
 export async function captureOf({ saved }: StateAsk, of: Captured): Promise<Capture> {
-  const { input, learner, loader, steps } = of
+  const { data, input, learner, steps } = of
   const { progress } = steps
   const { training } = input
   if (progress.steps === null) return { kind: 'none' }
   if (saved?.training === training && saved.step === progress.step) return { kind: 'saved' }
   // It only grows: asked before the copy, it covers all that was learnt from by then.
-  const order = await loader.again((loaded) => loaded.record({ training: progress.feed }))
+  const order = await data.record()
   const state = {
     progress: progress.toSave({ updates: learner.updates, order }),
     tensors: copyOf(learner, input.drafter),

@@ -9,20 +9,29 @@ import type { Learnt } from '../../src/training/learner.ts'
 
 export const metricsFile = (work: string): string => join(work, 'training.jsonl')
 
-/** One line a step, JSON; a step that is done again after a restart stands there again. */
+/**
+ * One line a step, JSON; a step that is done again after a restart stands there again. Trainings of
+ * one folder, one begun after the other, are told apart by their ids.
+ */
 export class Metrics {
   readonly #path: string
+  readonly #training: string
   readonly #clock: Clock
 
-  constructor(work: string, clock: Clock = systemClock) {
+  constructor(
+    { work, training }: { readonly work: string; readonly training: string },
+    clock: Clock = systemClock,
+  ) {
     this.#path = metricsFile(work)
+    this.#training = training
     this.#clock = clock
   }
 
   /** `kind`: of a step, or of a look at held-out samples. */
   write(kind: 'step' | 'heldOut', facts: Readonly<Record<string, unknown>>): void {
+    const training = this.#training
     const time = new Date(this.#clock.now()).toISOString()
-    appendFileSync(this.#path, `${JSON.stringify({ time, kind, ...facts })}\n`)
+    appendFileSync(this.#path, `${JSON.stringify({ time, training, kind, ...facts })}\n`)
   }
 }
 

@@ -1,5 +1,4 @@
 import type { checkpointerContract } from '../../protocol/checkpointer.ts'
-import type { loaderContract } from '../../protocol/loader.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { Pulse } from '../../protocol/pulse.ts'
 import type { TrainerStatus } from '../../protocol/trainer.ts'
@@ -13,6 +12,7 @@ import { lrSchedule } from '../../src/optim/schedule.ts'
 import { probe } from '../../src/probe.ts'
 import { Rate } from '../../src/rate.ts'
 import type { Learner, Learnt } from '../../src/training/learner.ts'
+import type { TrainingData } from './data.ts'
 import { Deadline } from './deadlines.ts'
 import type { TrainerInput } from './index.ts'
 import type { Gathered } from './machine.ts'
@@ -22,13 +22,11 @@ import { adopt, mapsOf } from './state.ts'
 
 /** Of a long list in a message. */
 const namedMax = 8
-/** Held-out batches that are looked at, at most: enough for a figure, short beside the training. */
-const heldOutBatchesMax = 16
 
 export interface StepParts {
   readonly input: TrainerInput
   readonly learner: Learner
-  readonly loader: Peer<typeof loaderContract>
+  readonly data: TrainingData
   readonly checkpointer: Peer<typeof checkpointerContract>
   readonly pulse: Pulse
   readonly log: Log
@@ -49,19 +47,17 @@ export class Steps {
   #stepsMs = 0
   /** Of the step that is gathered. */
   #gathered: TrainingBatch[] = []
-  /** What the loader was begun with: one that has restarted is begun with it again. */
-  #order: Uint8Array | null = null
 
   constructor(parts: StepParts) {
     this.#parts = parts
     this.#clock = parts.clock ?? systemClock
     this.progress = new Progress(parts.input)
-    this.#metrics = new Metrics(parts.input.work, this.#clock)
+    this.#metrics = new Metrics(parts.input, this.#clock)
   }
 
   /** From the newest checkpoint, or from chance. */
   async restore(): Promise<void> {
-    const { checkpointer, input, learner, log } = this.#parts
+    const { checkpointer, data, input, learner, log } = this.#parts
     const { drafter, from, train, training } = input
     const tensors = drafterTensors(drafter)
     const expected = { tensors, ...identityOf(input), ...mapsOf(input) }
@@ -74,8 +70,8 @@ export class Steps {
     const resumed = restored && this.progress.resume(restored.state.progress)
     if (restored && resumed) adopt(learner, restored.state.tensors, resumed.updates)
     else learner.tensors.fill('parameters', initialDrafter(drafter, train.seed))
-    const batches = await this.#begin(resumed?.order ?? null)
-    const perEpoch = Math.ceil(batches / this.#batchesPerStep)
+    const size = await data.begin(this.progress.feed, resumed?.order ?? null)
+    const perEpoch = Math.ceil(size.batchesExpected / this.#batchesPerStep)
     this.progress.steps ??= Math.max(1, train.epochs * perEpoch)
     this.#rateAt = lrSchedule({ ...train, steps: this.progress.steps })
     const { step, steps } = this.progress
@@ -87,14 +83,10 @@ export class Steps {
 
   /** The batches of the next step; those of a shape of nothing hold its place alone. */
   async gather(): Promise<Gathered> {
-    const { loader } = this.#parts
     while (!this.#isWhole) {
-      const plan = this.progress.plan + this.#gathered.length
-      const ask = { training: this.progress.feed, plan }
-      const next = await loader.again((loaded) => loaded.next(ask))
-      if (next.kind === 'later' || next.kind === 'finished') return next
-      if (next.kind === 'unbegun') await this.#begin(this.#order)
-      else this.#gathered.push(next.batch)
+      const next = await this.#parts.data.next(this.progress.plan + this.#gathered.length)
+      if (typeof next === 'string') return { kind: next }
+      this.#gathered.push(next)
     }
     const batches = this.#gathered
     this.#gathered = []
@@ -122,12 +114,10 @@ export class Steps {
 
   /** What the parameters are worth on samples they never saw. */
   async measure(): Promise<void> {
-    const { learner, log, pulse } = this.#parts
-    const batches = await this.#heldOut()
-    if (batches.length === 0) return
-    pulse.busy('held-out samples', this.#deadline.ms)
-    const heldOut = measured(this.progress.step, await learner.judge(batches))
-    pulse.idle()
+    const { learner, log } = this.#parts
+    const learnt = await learner.judge(this.#heldOut())
+    if (!learnt) return
+    const heldOut = measured(this.progress.step, learnt)
     this.progress.measured(heldOut)
     this.#metrics.write('heldOut', { ...heldOut })
     log.info(heldOut, 'on held-out samples')
@@ -164,29 +154,15 @@ export class Steps {
     return ended || this.#gathered.length >= this.#batchesPerStep
   }
 
-  /** @returns  batches of the first epoch, as many as there will be */
-  async #begin(order: Uint8Array | null): Promise<number> {
-    const { loader } = this.#parts
-    const training = this.progress.feed
-    // A copy for each asking: it is transferred.
-    const record = () => order && new Uint8Array(order)
-    const size = await loader.again((ask) => ask.begin({ training, record: record() }))
-    this.#order = order
-    return size.batchesExpected
-  }
-
-  async #heldOut(): Promise<TrainingBatch[]> {
-    const { input, loader } = this.#parts
-    const { train } = input
-    const training = this.progress.feed
-    const batches: TrainingBatch[] = []
-    while (train.heldOut !== null && batches.length < heldOutBatchesMax) {
-      const ask = { training, batch: batches.length }
-      const batch = await loader.again((loaded) => loaded.heldOut(ask))
-      if (!batch) break
-      batches.push(batch)
+  /** One at a time: of large ones no two would find room. */
+  async *#heldOut(): AsyncGenerator<TrainingBatch> {
+    const { data, input, pulse } = this.#parts
+    if (input.train.heldOut === null) return
+    for await (const batch of data.heldOut()) {
+      pulse.busy('held-out samples', this.#deadline.ms)
+      yield batch
+      pulse.idle()
     }
-    return batches.filter(({ rows }) => rows.length > 0)
   }
 
   #took(ms: number): void {

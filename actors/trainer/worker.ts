@@ -4,6 +4,7 @@ import { actor } from '../../protocol/lifecycle.ts'
 import { loaderContract } from '../../protocol/loader.ts'
 import { trainerContract } from '../../protocol/trainer.ts'
 import { captureOf } from './capture.ts'
+import { TrainingData } from './data.ts'
 import { loadMs } from './deadlines.ts'
 import type { TrainerInput } from './index.ts'
 import { openLearner } from './learner.ts'
@@ -12,14 +13,14 @@ import { Steps } from './steps.ts'
 
 const self = actor<TrainerInput>()
 const { gate, input, log, pulse } = self
-const loader = self.peer('loader', loaderContract)
+const data = new TrainingData(self.peer('loader', loaderContract))
 const checkpointer = self.peer('checkpointer', checkpointerContract)
 
 pulse.busy('loading the target’s embedding', loadMs)
 const learner = await openLearner(input, gate)
 pulse.idle()
 
-const steps = new Steps({ input, learner, loader, checkpointer, pulse, log })
+const steps = new Steps({ input, learner, data, checkpointer, pulse, log })
 const life = createActor(
   trainerMachine.provide({
     actors: {
@@ -33,7 +34,7 @@ const life = createActor(
 ).start()
 
 self.serve(trainerContract, () => ({
-  state: (ask) => captureOf(ask, { input, learner, loader, steps }),
+  state: (ask) => captureOf(ask, { data, input, learner, steps }),
   pause: (paused) => life.send({ type: paused ? 'pause' : 'continue' }),
   status: () => steps.status(life.getSnapshot().value.work),
 }))

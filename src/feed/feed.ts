@@ -120,15 +120,6 @@ export class DataFeed {
     this.#following.ended()
   }
 
-  /** @throws  Failure `invalid`: another training is served, or none */
-  require(training: string): void {
-    if (this.training === training) return
-    const facts = `want=${training}, found=${this.training ?? 'none'}`
-    throw new Failure('invalid', `the training has not begun here. ${facts}`, {
-      remedy: 'Ask to begin it first.',
-    })
-  }
-
   /** Ends all that is being read; whoever asks from now on is told `later`. */
   stop(): void {
     this.#stopped.abort()
@@ -164,7 +155,10 @@ export class DataFeed {
     const order = startLog({ training, given, here }, wanted, () => rows.hashes)
     const begun = order === this.#begun?.course.log ? this.#begun : this.#open(order)
     if (!order.closed) await this.#following.lookNow(begun.admission)
-    if (begun !== this.#begun) this.#begun?.ahead.clear()
+    if (begun !== this.#begun) {
+      this.#begun?.ahead.clear()
+      this.#begun?.heldOut.stop()
+    }
     this.#begun = begun
     return await feedSize(begun.course, rows)
   }

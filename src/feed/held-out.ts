@@ -24,14 +24,19 @@ export class HeldOut {
   readonly #parts: HeldOutParts
   readonly #ahead: Prefetch<TrainingBatch>
   #samples = new NumberedHashes()
-  #batches: readonly PlannedBatch[] = []
+  /** Undefined until it is settled which samples there are. */
+  #batches: readonly PlannedBatch[] | undefined
 
   constructor(parts: HeldOutParts) {
     this.#parts = parts
     this.#ahead = new Prefetch({
-      load: (batch, signal) => loadBatch(this.#batches[batch], this.#samples, { ...parts, signal }),
+      load: async (batch, signal) => {
+        const planned = this.#batches?.[batch]
+        if (!planned) throw new Error(`no such held-out batch. batch=${batch}`)
+        return await loadBatch(planned, this.#samples, { ...parts, signal })
+      },
       bytesOf: (batch) => {
-        const planned = this.#batches[batch]
+        const planned = this.#batches?.[batch]
         return planned && batchBytes(planned.shape, parts.format)
       },
       bytesMax: parts.bytesMax,
@@ -40,10 +45,10 @@ export class HeldOut {
 
   /**
    * The batch of this number, its `plan`; undefined past the last. The first one settles which
-   * samples there are: those that are stored then.
+   * samples there are: those that are stored then. So does whichever is asked for first.
    */
   async take(batch: number): Promise<TrainingBatch | undefined> {
-    if (batch === 0) this.#settle()
+    if (batch === 0 || !this.#batches) this.#settle()
     return await this.#ahead.take(batch, neverLate)
   }
 

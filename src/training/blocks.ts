@@ -138,7 +138,7 @@ export type Normalization = 'step' | 'batch' | 'supervised'
  */
 export function normalizeWeights(step: readonly Blocks[], normalization: Normalization): void {
   const sums = step.map(({ weights }) => sum(weights))
-  const total = sums.reduce((all, part) => all + part, 0)
+  const total = weightOf(step)
   if (total === 0) {
     throw new Failure('invalid', `no supervised slot in a step. batches=${step.length}`, {
       remedy: 'See that the dataset’s loss mask marks the tokens that the target answered with.',
@@ -154,6 +154,10 @@ export function normalizeWeights(step: readonly Blocks[], normalization: Normali
     for (let slot = 0; slot < weights.length; slot++) weights[slot] /= by
   })
 }
+
+/** The weights of all slots together; 0 where nothing is supervised. */
+export const weightOf = (step: readonly Blocks[]): number =>
+  step.reduce((all, { weights }) => all + sum(weights), 0)
 
 const isPositive = (weight: number): boolean => weight > 0
 

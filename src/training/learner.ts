@@ -24,6 +24,7 @@ import {
   type Normalization,
   normalizeWeights,
   type SampleTokens,
+  weightOf,
 } from './blocks.ts'
 import { GraphsByShape } from './graphs-by-shape.ts'
 import { draftHeadName, gradientName } from './loss-graph.ts'
@@ -104,10 +105,15 @@ export class Learner {
    * One optimizer step over all the batches together. Where loss or gradient is not finite nothing
    * changes.
    *
-   * @throws  Failure `invalid`: nothing in them is supervised
+   * @returns  undefined: nothing in them is supervised, as where a draft vocabulary has none of
+   *           their tokens; nothing changes then
    */
-  async step(batches: readonly LearningBatch[], lr: number): Promise<Learnt & Stepped> {
+  async step(
+    batches: readonly LearningBatch[],
+    lr: number,
+  ): Promise<(Learnt & Stepped) | undefined> {
     const laid = batches.map((batch) => this.#lay(batch))
+    if (weightOf(laid) === 0) return undefined
     normalizeWeights(laid, this.#parts.options.normalize)
     const parts: Learnt[] = []
     for (const [i, batch] of batches.entries()) {
@@ -118,13 +124,25 @@ export class Learner {
     return { ...learnt, ...this.#optimizer.step({ lr, loss: learnt.loss }) }
   }
 
-  /** The same of batches that are not learnt from. */
-  async judge(batches: readonly LearningBatch[]): Promise<Learnt> {
-    const laid = batches.map((batch) => this.#lay(batch))
-    normalizeWeights(laid, 'step')
+  /**
+   * The same of batches that are not learnt from. They may come one by one: none is held after it
+   * was looked at.
+   *
+   * @returns  undefined: nothing in them is supervised
+   */
+  async judge(
+    batches: Iterable<LearningBatch> | AsyncIterable<LearningBatch>,
+  ): Promise<Learnt | undefined> {
     const parts: Learnt[] = []
-    for (const [i, batch] of batches.entries()) parts.push(await this.#run(batch, laid[i], null))
-    return together(parts)
+    let weight = 0
+    for await (const batch of batches) {
+      const blocks = this.#lay(batch)
+      weight += weightOf([blocks])
+      parts.push(await this.#run(batch, blocks, null))
+    }
+    if (weight === 0) return undefined
+    const { acceptance, loss } = together(parts)
+    return { acceptance, loss: loss / weight }
   }
 
   async release(): Promise<void> {

@@ -43,6 +43,7 @@ async function step() {
   const cpuBefore = process.cpuUsage()
   const before = performance.now()
   const learnt = await learner.step([batch], problem.lr)
+  if (!learnt) throw new Error('the bench has nothing to learn from')
   const ms = performance.now() - before
   const { user, system } = process.cpuUsage(cpuBefore)
   if (learnt.state === 'skipped') throw new Error(`not finite: ${learnt.tensors.join(', ')}`)

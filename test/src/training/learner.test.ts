@@ -11,6 +11,7 @@ import {
   type LearnerParts,
   type LearningBatch,
   type LearningOptions,
+  type Learnt,
 } from '../../../src/training/learner.ts'
 
 const drafter: DrafterConfig = {
@@ -87,11 +88,17 @@ const stepAt = (plan: number) => [batchOf(plan, [plan % 39, 7]), batchOf(plan + 
 const weights = ({ tensors }: Learner) =>
   tensors.places.map((place) => Float32Array.from(place.view('parameters')))
 
+async function judged(pupil: Learner, batches: Parameters<Learner['judge']>[0]): Promise<Learnt> {
+  const found = await pupil.judge(batches)
+  assert.ok(found, 'nothing is supervised')
+  return found
+}
+
 test('learner: learns what can be foretold, block by block', async () => {
   const pupil = learner()
-  const before = await pupil.judge(stepAt(1000))
+  const before = await judged(pupil, stepAt(1000))
   for (let step = 0; step < 60; step++) await pupil.step(stepAt(2 * step), 5e-3)
-  const after = await pupil.judge(stepAt(1000))
+  const after = await judged(pupil, stepAt(1000))
   assert.ok(after.loss < before.loss / 4, `${before.loss} → ${after.loss}`)
   assert.equal(pupil.updates, 60)
   await pupil.release()
@@ -100,11 +107,34 @@ test('learner: learns what can be foretold, block by block', async () => {
 test('learner: what is judged changes nothing, and is what a step on it begins from', async () => {
   const pupil = learner()
   const before = weights(pupil)
-  const judged = await pupil.judge(stepAt(4))
+  const found = await judged(pupil, stepAt(4))
   assert.deepEqual(weights(pupil), before)
   const learnt = await pupil.step(stepAt(4), 1e-3)
-  assert.deepEqual(learnt.acceptance, judged.acceptance)
-  assert.ok(Math.abs(learnt.loss - judged.loss) < 1e-6)
+  assert.deepEqual(learnt?.acceptance, found.acceptance)
+  assert.ok(learnt && Math.abs(learnt.loss - found.loss) < 1e-6)
+  await pupil.release()
+})
+
+test('learner: batches that come one by one are judged as together', async () => {
+  const pupil = learner()
+  const together = await judged(pupil, stepAt(4))
+  async function* oneByOne() {
+    yield* stepAt(4)
+  }
+  assert.deepEqual(await judged(pupil, oneByOne()), together)
+  await pupil.release()
+})
+
+test('learner: where nothing is supervised there is nothing to learn, and no error', async () => {
+  const pupil = learner()
+  const before = weights(pupil)
+  const silent = stepAt(4).map((batch) => ({
+    ...batch,
+    lossMask: new Uint8Array(batch.lossMask.length),
+  }))
+  assert.equal(await pupil.step(silent, 1e-3), undefined)
+  assert.equal(await pupil.judge(silent), undefined)
+  assert.deepEqual([weights(pupil), pupil.updates], [before, 0])
   await pupil.release()
 })
 
@@ -140,7 +170,7 @@ test('learner: a step whose loss is no number changes nothing', async () => {
   const hidden = Float32Array.from(bad.hidden)
   hidden[0] = Number.NaN
   const learnt = await pupil.step([{ ...bad, hidden }], 1e-3)
-  assert.equal(learnt.state, 'skipped')
+  assert.equal(learnt?.state, 'skipped')
   assert.deepEqual([weights(pupil), pupil.updates], [before, 0])
   await pupil.release()
 })
@@ -154,9 +184,9 @@ test('learner: learns from the target’s own distribution where a batch holds i
     const final = rows.flatMap((id) => Array.from(table.subarray(id * 32, (id + 1) * 32)))
     return { ...batch, final: Float32Array.from(final, (x) => 4 * x) }
   }
-  const before = await pupil.judge(stepAt(1000).map(taught))
+  const before = await judged(pupil, stepAt(1000).map(taught))
   for (let step = 0; step < 60; step++) await pupil.step(stepAt(2 * step).map(taught), 5e-3)
-  const after = await pupil.judge(stepAt(1000).map(taught))
+  const after = await judged(pupil, stepAt(1000).map(taught))
   assert.ok(after.loss < before.loss / 2, `${before.loss} → ${after.loss}`)
   await assert.rejects(
     pupil.step(stepAt(0), 1e-3),
@@ -173,7 +203,7 @@ test('learner: drafts from part of the vocabulary, where the rest is never right
   const part = { drafter: { ...drafter, draftVocabSize: 30 }, draftVocab }
   const pupil = learner({}, part)
   for (let step = 0; step < 60; step++) await pupil.step(stepAt(2 * step), 5e-3)
-  const { acceptance } = await pupil.judge(stepAt(1000))
+  const { acceptance } = await judged(pupil, stepAt(1000))
   const right = accuracy(acceptance)
   assert.ok(right > 0.5 && right < 0.95, `accuracy ${right}`)
   await pupil.release()
