@@ -3,6 +3,7 @@
  * and writes tensors there through views, and WebAssembly runs over them without a copy.
  */
 import { Failure } from '../failure.ts'
+import { hasNonFinite } from '../tensor/finite.ts'
 import { type Kernels, kernelsWithMemory, memoryBytesMax, paddedTo } from './kernels.ts'
 
 /** In the order in which they lie. */
@@ -88,7 +89,8 @@ export class FlatTensors {
 function problemOf(name: string, place: Float32Array, found: Float32Array | undefined): string[] {
   if (!found) return [`missing ${name}`]
   if (found.length !== place.length) return [`${name} of ${found.length} for ${place.length}`]
-  return found.every(Number.isFinite) ? [] : [`${name} not finite`]
+  const bytes = new Uint8Array(found.buffer, found.byteOffset, found.byteLength)
+  return hasNonFinite(bytes, 'F32') ? [`${name} not finite`] : []
 }
 
 interface Sized {

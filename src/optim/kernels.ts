@@ -1,5 +1,6 @@
 /** The loops of adamw.wat over a memory of the host's; no other file knows their addresses. */
 import { readFileSync } from 'node:fs'
+import { Failure } from '../failure.ts'
 
 /** What adamw.wat offers. Addresses in bytes, counts in floats: multiples of `paddedTo`. */
 export interface Kernels {
@@ -42,6 +43,8 @@ let compiled: object | undefined
 /**
  * Kernels, and zeros to run them on: a buffer that never grows, so that views on it stay. Pages of
  * it that nobody writes take no memory.
+ *
+ * @throws  Failure `invalid`: the system does not give so much
  */
 export function kernelsWithMemory(bytes: number): {
   readonly kernels: Kernels
@@ -49,7 +52,19 @@ export function kernelsWithMemory(bytes: number): {
 } {
   compiled ??= new WebAssembly.Module(readFileSync(new URL('./adamw.wasm', import.meta.url)))
   const pages = Math.max(1, Math.ceil(bytes / pageBytes))
-  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages })
+  const memory = memoryOf(pages)
   const { exports: kernels } = new WebAssembly.Instance(compiled, { host: { memory } })
   return { kernels, buffer: memory.buffer }
+}
+
+function memoryOf(pages: number) {
+  try {
+    return new WebAssembly.Memory({ initial: pages, maximum: pages })
+  } catch (cause) {
+    const facts = `bytes=${pages * pageBytes}`
+    throw new Failure('invalid', `no memory for what is trained. ${facts}`, {
+      remedy: 'Train a smaller drafter, or raise the limit of memory or of address space.',
+      cause,
+    })
+  }
 }
