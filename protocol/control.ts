@@ -35,6 +35,8 @@ export const controlContract = {
   wire: request<Wire, void>(day),
   /** The one named asks the actor through this port. */
   serve: request<Wire, void>(day),
+  /** The one named does not come back: what is asked of it fails at once, and is not waited for. */
+  unwire: request<string, void>(day),
   /** Take no new work; settles when what was held is done. Idempotent. */
   drain: request<void, void>(day),
   /** End the thread. */

@@ -73,6 +73,7 @@ export function actor<Input>(): Actor<Input> {
     ready: async () => void (await life.promise),
     wire: (wire) => peers.wire(wire),
     serve: (wire) => askers.add(wire),
+    unwire: (id) => peers.lose(id),
     drain: async () => {
       const { drain } = await life.promise
       drained ??= drain()
@@ -105,12 +106,14 @@ export function actor<Input>(): Actor<Input> {
 
 interface Wirable {
   attach(port: MessagePort, generation: number): void
+  close(): void
 }
 
 /** Those this actor asks. A port may come before the actor names its peer, or after. */
 class Peers {
   readonly #peers = new Map<string, Wirable>()
   readonly #early = new Map<string, Wire>()
+  readonly #lost = new Set<string>()
 
   peer<C extends Contract>(id: string, contract: C): Peer<C> {
     if (this.#peers.has(id)) throw new Error(`the peer was named twice. peer=${id}`)
@@ -119,6 +122,7 @@ class Peers {
     const wire = this.#early.get(id)
     if (wire) peer.attach(wire.port, wire.generation)
     this.#early.delete(id)
+    if (this.#lost.has(id)) peer.close()
     return peer
   }
 
@@ -126,6 +130,12 @@ class Peers {
     const peer = this.#peers.get(wire.actor)
     if (peer) peer.attach(wire.port, wire.generation)
     else this.#early.set(wire.actor, wire)
+  }
+
+  /** It will not come back. */
+  lose(id: string): void {
+    this.#lost.add(id)
+    this.#peers.get(id)?.close()
   }
 }
 

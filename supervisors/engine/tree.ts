@@ -138,6 +138,7 @@ class RunningTree implements Tree {
   async #stop(): Promise<void> {
     this.#enter('draining')
     this.#root.retire()
+    if (!this.#hurry.signal.aborted) this.#wiring.closeToNew()
     await drainInOrder(this.#root.leaves.map((leaf) => this.#draining(leaf)))
     await this.#root.stop()
     this.#wiring.close()

@@ -19,6 +19,7 @@ export class Wiring {
   readonly #clients: { readonly of: string; readonly as: string; attach: Attach; close(): void }[] =
     []
   #generation = 0
+  #mayJoin = true
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -43,6 +44,19 @@ export class Wiring {
 
   part(id: string): void {
     this.#present.delete(id)
+    if (!this.#mayJoin) this.#lose(id)
+  }
+
+  /**
+   * No thread starts any more: whoever drains, and asks one that is gone, would wait for its return
+   * for as long as the request may take.
+   */
+  closeToNew(): void {
+    this.#mayJoin = false
+    const asked = [...this.#present.values()].flatMap(({ spec }) => spec.asks)
+    for (const id of new Set([...asked, ...this.#clients.map(({ of }) => of)])) {
+      if (!this.#present.has(id)) this.#lose(id)
+    }
   }
 
   /** This thread asks an actor, through all its restarts. */
@@ -65,6 +79,13 @@ export class Wiring {
     for (const client of this.#clients) client.close()
   }
 
+  #lose(id: string): void {
+    for (const { spec, control } of this.#present.values()) {
+      if (spec.asks.includes(id)) told(control.unwire(id))
+    }
+    for (const client of this.#clients) if (client.of === id) client.close()
+  }
+
   #link(asker: string, attach: Attach, asked: string, askedControl: Control): void {
     const { port1, port2 } = new MessageChannel()
     const generation = ++this.#generation
@@ -79,8 +100,12 @@ type Attach = (actor: string, generation: number, port: MessagePort) => void
 const wire =
   (tell: (wire: Wire) => Promise<void>): Attach =>
   (actor, generation, port) => {
-    tell(transfer({ actor, generation, port }, [port])).catch((error: unknown) => {
-      // It ended before it took the port; its next start makes a new edge.
-      if (!(error instanceof PeerEnded)) throw error
-    })
+    told(tell(transfer({ actor, generation, port }, [port])))
   }
+
+/** One that ended before it heard needs it no more: its next start makes new edges. */
+function told(telling: Promise<void>): void {
+  telling.catch((error: unknown) => {
+    if (!(error instanceof PeerEnded)) throw error
+  })
+}

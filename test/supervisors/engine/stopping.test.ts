@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sleep } from '../../../src/clock.ts'
+import { askerContract } from '../../support/actors/asker-contract.ts'
 import { newCounts, puppetContract } from '../../support/actors/puppet-contract.ts'
-import { plant, puppet, supervisor } from '../../support/trees.ts'
+import { asker, plant, puppet, supervisor } from '../../support/trees.ts'
 
 test('stop: drains from the source, then ends threads in reverse order', async (t) => {
   const ledger = puppet('ledger', { drainsAfter: ['uploader'] })
@@ -99,6 +100,29 @@ test('stop: what this thread still asks is rejected', async (t) => {
   await planted.tree.stop()
   await settled
   await assert.rejects(client.ask.generation(), /actor=puppet, request=generation/)
+})
+
+test('stop: who asks one that died and does not come back is answered', async (t) => {
+  const lost = puppet('puppet', { restart: 'never' })
+  const planted = plant(
+    t,
+    supervisor('root', [
+      lost,
+      asker('asker', { drainsAfter: ['slow'] }),
+      puppet('slow', { input: { drainTakesMs: 60_000 } }),
+    ]),
+  )
+  await planted.tree.start()
+  await planted.tree
+    .client('puppet', puppetContract)
+    .ask.die('throw')
+    .catch(() => undefined)
+  await planted.until((event) => event.kind === 'died')
+  const waiting = planted.tree.client('asker', askerContract).ask.jobAgain('hang')
+  const stopped = planted.tree.stop()
+  await assert.rejects(waiting, /the actor is not there. actor=puppet/)
+  await planted.tree.stop({ hurry: true })
+  await stopped
 })
 
 test('stop: each actor is told to drain once', async (t) => {
