@@ -1,8 +1,11 @@
 import { type Builder, lengths } from '../graph/builder.ts'
 import type { Value } from '../graph/ops.ts'
 
-/** Rows of the turned matrix that the processor's cache holds beside their factor. */
-const rowsAtOnce = 256
+/** Of the turned matrix: from so many on, cutting gains more than the pieces' joining costs. */
+const tallRows = 1024
+
+/** So many stay in the processor's cache from one pass to the next. */
+const pieceRows = 256
 
 /**
  * α gᵀ x, as the gradient of a weight is: a sum over as many rows as there are tokens.
@@ -30,9 +33,9 @@ export function weightGradient(
 
 /** As few as make them short enough; one, where its length does not divide so. */
 function piecesOf(out: number): number {
-  if (out <= rowsAtOnce) return 1
+  if (out <= tallRows) return 1
   for (let pieces = 2; pieces <= out / 16; pieces += 2) {
-    if (out % pieces === 0 && out / pieces <= rowsAtOnce) return pieces
+    if (out % pieces === 0 && out / pieces <= pieceRows) return pieces
   }
   return 1
 }
