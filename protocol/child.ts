@@ -43,6 +43,11 @@ export interface ChildSpec {
    * Called once a death, before the restart. Absent: all but ordered ones count.
    */
   readonly blame?: (death: Death) => 'child' | 'work'
+  /**
+   * Whether what it died of once it was up would meet it again: it is given up at once. At its
+   * start every Failure but `unavailable` is such a one.
+   */
+  readonly hopeless?: (failure: Failure) => boolean
 }
 
 export type Strategy = 'one-for-one' | 'one-for-all' | 'rest-for-one'

@@ -1,11 +1,11 @@
 /** How far a training is: what its checkpoints keep beside the tensors, and what is told of it. */
 import { z } from 'zod'
 import type { Measured } from '../../protocol/trainer.ts'
+import { identityOf } from '../../src/checkpoint/accept.ts'
 import type { TrainingProgress } from '../../src/checkpoint/state.ts'
 import { Failure } from '../../src/failure.ts'
 import { dataState, parseDataState } from '../../src/feed/data-state.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
-import { drafterConfigJson } from '../../src/models/drafter-config-json.ts'
 import type { TrainerInput } from './index.ts'
 
 const count = z.int().nonnegative()
@@ -79,7 +79,7 @@ export class Progress {
 
   /** For a checkpoint. */
   toSave(more: { readonly updates: number; readonly order: Uint8Array }): TrainingProgress {
-    const { train } = this.#input
+    const { captured, drafter, target, train } = this.#input
     const { epoch, skipped, skippedInRow, steps } = this
     return {
       training: this.#input.training,
@@ -88,7 +88,7 @@ export class Progress {
       tokens: this.tokens,
       heldOutLoss: this.#heldOutLoss,
       tau: this.#tau,
-      ...identityOf(this.#input),
+      ...identityOf(drafter, { fingerprint: target.fingerprint, layers: captured }),
       schedule: { steps: steps ?? 1, updates: more.updates, skipped, skippedInRow, epoch },
       data: dataState(this.plan, more.order),
       random: { seed: train.seed },
@@ -104,9 +104,3 @@ function scheduleOf(json: unknown) {
     remedy: 'Go on from another checkpoint.',
   })
 }
-
-/** What a checkpoint must be of, to go on from it. */
-export const identityOf = ({ drafter, target, captured }: TrainerInput) => ({
-  drafter: drafterConfigJson(drafter, 'float32'),
-  target: { fingerprint: target.fingerprint, layers: [...captured] },
-})

@@ -2,6 +2,7 @@ import type { checkpointerContract } from '../../protocol/checkpointer.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { Pulse } from '../../protocol/pulse.ts'
 import type { TrainerStatus } from '../../protocol/trainer.ts'
+import { identityOf } from '../../src/checkpoint/accept.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { Failure } from '../../src/failure.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
@@ -17,7 +18,7 @@ import { Deadline } from './deadlines.ts'
 import type { TrainerInput } from './index.ts'
 import type { Gathered } from './machine.ts'
 import { Metrics, measured } from './metrics.ts'
-import { identityOf, Progress } from './progress.ts'
+import { Progress } from './progress.ts'
 import { adopt, mapsOf } from './state.ts'
 
 /** Of a long list in a message. */
@@ -58,9 +59,10 @@ export class Steps {
   /** From the newest checkpoint, or from chance. */
   async restore(): Promise<void> {
     const { checkpointer, data, input, learner, log } = this.#parts
-    const { drafter, from, train, training } = input
+    const { captured, drafter, from, target, train, training } = input
     const tensors = drafterTensors(drafter)
-    const expected = { tensors, ...identityOf(input), ...mapsOf(input) }
+    const identity = identityOf(drafter, { fingerprint: target.fingerprint, layers: captured })
+    const expected = { tensors, ...identity, ...mapsOf(input) }
     const ask = { training, expected }
     const newest = { ...ask, checkpoint: null }
     const first = { ...ask, checkpoint: from }

@@ -1,6 +1,8 @@
 /** Whether a checkpoint is one to go on from: of this drafter and target, all of it numbers. */
 import { Failure } from '../failure.ts'
 import type { VocabMaps } from '../models/draft-vocab.ts'
+import type { DrafterConfig } from '../models/drafter-config.ts'
+import { drafterConfigJson } from '../models/drafter-config-json.ts'
 import type { WholeCheckpoint } from './list.ts'
 import { checkpointFiles } from './names.ts'
 import type { ReadTensor } from './read-tensors.ts'
@@ -22,11 +24,27 @@ export interface Expected extends Pick<TrainingProgress, 'drafter' | 'target'> {
   readonly maps?: VocabMaps
 }
 
+/**
+ * What a checkpoint must be of.
+ *
+ * @param layers  of the target: those that were captured, in the order stored
+ */
+export const identityOf = (
+  drafter: DrafterConfig,
+  { fingerprint, layers }: { readonly fingerprint: string; readonly layers: readonly number[] },
+): Pick<Expected, 'drafter' | 'target'> => ({
+  drafter: drafterConfigJson(drafter, 'float32'),
+  target: { fingerprint, layers: [...layers] },
+})
+
 /** Named in a message; the rest is counted. */
 const namedMax = 8
 
 /** @throws Failure `invalid`: its drafter or target is another; names each value that differs */
-export function requireSameTraining({ name, state }: WholeCheckpoint, expected: Expected): void {
+export function requireSameTraining(
+  { name, state }: WholeCheckpoint,
+  expected: Pick<Expected, 'drafter' | 'target'>,
+): void {
   const differing = [
     ...differences(state.drafter, expected.drafter, 'drafter'),
     ...differences(state.target, expected.target, 'target'),

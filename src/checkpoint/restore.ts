@@ -97,6 +97,31 @@ export async function restoreNamed(
   }
 }
 
+/**
+ * What a training will go on from, looked at before anything starts: no tensor is read.
+ *
+ * @param from  by name, where the training has no checkpoint of its own yet
+ * @throws      Failure `invalid`: it is of another drafter or target, or there is none of this
+ *              name; `corrupt`: the one of this name is half
+ */
+export async function requireGoesOn(
+  store: ObjectStore,
+  of: {
+    readonly training: string | null
+    readonly from: string | null
+    readonly expected: Pick<Expected, 'drafter' | 'target'>
+  },
+): Promise<void> {
+  const { training, from, expected } = of
+  if (training !== null) {
+    for await (const newest of newestFirst(store, { training })) {
+      requireSameTraining(newest, expected)
+      return
+    }
+  }
+  if (from !== null) requireSameTraining(await wholeNamed(store, from), expected)
+}
+
 /** @throws Failure `invalid`: none of this name; `corrupt`: it is half, as far as sizes tell */
 async function wholeNamed(store: ObjectStore, name: string): Promise<WholeCheckpoint> {
   const folder = await askForCheckpoint(store, name)

@@ -190,7 +190,8 @@ export class Supervisor implements Body {
       { remedy: death.failure?.remedy ?? 'Read in the log what it died of.', cause: death.failure },
     )
     this.#engine.tell({ kind: 'gaveUp', supervisor: id, child: member.id, failure })
-    const cause = death.cause === 'start' ? 'start' : 'crash'
+    // The supervisor above would start the same again.
+    const cause = why === 'too many restarts' && death.cause !== 'start' ? 'crash' : 'start'
     this.#reports.died({ child: id, cause, reason: explain(failure), failure })
     this.#started.resolve(false)
   }

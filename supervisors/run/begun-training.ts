@@ -1,3 +1,5 @@
+import { identityOf } from '../../src/checkpoint/accept.ts'
+import { requireGoesOn } from '../../src/checkpoint/restore.ts'
 import { supervisedCounts } from '../../src/dataset/token-counts.ts'
 import { Failure } from '../../src/failure.ts'
 import { mostFrequent } from '../../src/models/draft-vocab.ts'
@@ -8,11 +10,12 @@ import type { Prepared, PreparedTraining } from './preflight.ts'
 /**
  * The training that was prepared, with what the store knows of it or is told now.
  *
- * @throws  Failure `invalid`: it was begun with another draft vocabulary; `corrupt`
+ * @throws  Failure `invalid`: it was begun with another draft vocabulary, or what it would go on
+ *          from is of another drafter or target; `corrupt`
  */
 export async function begunTraining(
   store: ObjectStore,
-  { dataset, target }: Pick<Prepared, 'dataset' | 'target'>,
+  { dataset, identity, target }: Pick<Prepared, 'dataset' | 'identity' | 'target'>,
   prepared: PreparedTraining,
 ): Promise<PreparedTraining> {
   const { anew, drafter, from, train } = prepared
@@ -20,9 +23,14 @@ export async function begunTraining(
     const counts = await supervisedCounts(dataset, target.vocabSize)
     return mostFrequent(counts, drafter.draftVocabSize ?? target.vocabSize)
   }
+  const { layers, target: fingerprint } = identity
+  const expected = identityOf(drafter, { fingerprint, layers })
+  // Before it is recorded that a training begins from it.
+  await requireGoesOn(store, { training: null, from, expected })
   const record = await claimTraining(store, { drafter, anew, from, chooseVocab })
   const found = record.draftVocab?.length ?? null
   if (found === train.draftVocab) {
+    await requireGoesOn(store, { ...record, expected })
     const { draftVocab, training: id } = record
     return { ...prepared, id, draftVocab, from: record.from }
   }
