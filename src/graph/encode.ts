@@ -18,8 +18,9 @@ import { inRunOrder } from './run-order.ts'
 import type { Node } from './tape.ts'
 
 /** The first version of the format and of the operators that has `BitCast`. */
-const irVersion = 13n
-const opset = 26n
+const newest = { ir: 13n, opset: 26n }
+/** Whose `Transpose` runs on WebGPU, and whose cosines, inexact there, on the processor. */
+const ofWebgpu = { ir: 11n, opset: 24n }
 const contribDomain = 'com.microsoft'
 
 const contribOps: ReadonlySet<Op> = new Set([
@@ -41,11 +42,13 @@ const dataTypes: { readonly [E in ElementType]: TensorProto_DataType } = {
 /**
  * What no output needs is left out, inputs apart.
  *
+ * @param version  of the operators: `webgpu` for graphs without `BitCast`
  * @returns  the bytes of an .onnx file, the same for the same graph; weights files are expected
  *           beside it, under their names: onnxruntime takes no other folder's
  * @source   onnx/docs/IR.md, onnx/docs/ExternalData.md
  */
-export function encodeGraph(graph: Graph): Uint8Array {
+export function encodeGraph(graph: Graph, version: 'newest' | 'webgpu' = 'newest'): Uint8Array {
+  const { ir: irVersion, opset } = version === 'newest' ? newest : ofWebgpu
   const { nodes, initializers } = reachable(graph)
   const { names, copies } = outputNames(graph, nodes)
   const standing = inRunOrder(nodes)

@@ -32,7 +32,27 @@ export type Stepped =
     }
 
 /** Keeps a gradient of norm 0 from dividing by it. */
-const normEpsilon = 1e-6
+export const normEpsilon = 1e-6
+
+/** Whether a tensor decays. */
+export const decays = ({ decayExclude }: AdamwSettings, name: string): boolean =>
+  !decayExclude.some((ending) => name.endsWith(ending))
+
+/** What all gradients are multiplied with. */
+export const clipCoefficientOf = ({ clip }: AdamwSettings, gradientNorm: number): number =>
+  clip === null ? 1 : Math.min(1, clip / (gradientNorm + normEpsilon))
+
+/** @param count  of this step, from 1 */
+export function ratesOf({ betas, weightDecay }: AdamwSettings, lr: number, count: number) {
+  const [beta1, beta2] = betas
+  return {
+    rate: lr / (1 - beta1 ** count),
+    /** 1 ÷ √(1 − β₂ᵗ) */
+    correction: 1 / Math.sqrt(1 - beta2 ** count),
+    /** What decay leaves of a parameter. */
+    keep: 1 - lr * weightDecay,
+  }
+}
 
 export class Adamw {
   readonly #flat: FlatTensors
@@ -73,20 +93,17 @@ export class Adamw {
       const bad = this.#flat.places.filter((_, i) => !Number.isFinite(squares[i]))
       return { state: 'skipped', tensors: bad.map(({ name }) => name) }
     }
-    const { clip } = this.#settings
-    const clipCoefficient = clip === null ? 1 : Math.min(1, clip / (gradientNorm + normEpsilon))
+    const clipCoefficient = clipCoefficientOf(this.#settings, gradientNorm)
     this.#steps++
     this.#apply(lr, clipCoefficient)
     return { state: 'applied', gradientNorm, clipCoefficient }
   }
 
   #apply(lr: number, clipCoefficient: number): void {
-    const { betas, epsilon, weightDecay, decayExclude } = this.#settings
+    const { betas, epsilon } = this.#settings
     const [beta1, beta2] = betas
-    const rate = lr / (1 - beta1 ** this.#steps)
-    const correctV = 1 / Math.sqrt(1 - beta2 ** this.#steps)
+    const { rate, correction, keep } = ratesOf(this.#settings, lr, this.#steps)
     for (const { name, kernels, padded, address } of this.#flat.places) {
-      const decays = !decayExclude.some((ending) => name.endsWith(ending))
       kernels.adamw(
         address('parameters'),
         address('gradients'),
@@ -97,9 +114,9 @@ export class Adamw {
         1 - beta1,
         beta2,
         1 - beta2,
-        decays ? 1 - lr * weightDecay : 1,
+        decays(this.#settings, name) ? keep : 1,
         rate,
-        correctV,
+        correction,
         epsilon,
       )
     }
