@@ -47,9 +47,12 @@ export interface TrainerStatus {
   readonly tokensPerSecond: number
   /** Steps whose loss or gradient was not finite. */
   readonly skipped: number
-  /** Where it computes, and the share of time outside onnxruntime since the start. */
+  /** Where it computes. */
   readonly device: string
+  /** Shares of the time of steps since the start: outside onnxruntime, */
   readonly outsideShare: number | null
+  /** and in carrying tensors to the device and back, which a training on cpu never does. */
+  readonly transferShare: number | null
   /** All epochs are over, and the last state is ready to be saved. */
   readonly outcome: { readonly steps: number } | null
 }

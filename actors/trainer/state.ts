@@ -8,7 +8,7 @@ import type { TrainerInput } from './index.ts'
 
 /** A learner's parameters and moments, out of its memory and into it. */
 
-/** Copies, one buffer an array: they are given away. */
+/** Copies of what the learner has read, one buffer an array: they are given away. */
 export const copyOf = ({ tensors }: Learner, drafter: DrafterConfig): TrainedTensor[] =>
   drafterTensors(drafter).map(({ name, shape }) => {
     const copy = (region: Region) => new Float32Array(tensors.view(region, name))

@@ -127,7 +127,7 @@ export class Steps {
 
   /** @param state  of the machine */
   status(state: string): TrainerStatus {
-    const { input, learner } = this.#parts
+    const { input } = this.#parts
     const { epoch, heldOut, samples, skipped, step, steps, tokens } = this.progress
     return {
       training: input.training,
@@ -136,7 +136,7 @@ export class Steps {
       last: this.#last,
       tokensPerSecond: this.#speed.perSecond,
       device: input.device,
-      outsideShare: this.#stepsMs === 0 ? null : 1 - learner.insideMs / this.#stepsMs,
+      ...this.#shares(),
       outcome: state === 'finished' ? { steps: step } : null,
     }
   }
@@ -164,6 +164,15 @@ export class Steps {
       pulse.busy('held-out samples', this.#deadline.ms)
       yield batch
       pulse.idle()
+    }
+  }
+
+  #shares(): Pick<TrainerStatus, 'outsideShare' | 'transferShare'> {
+    const { insideMs, transferMs } = this.#parts.learner.spent
+    if (this.#stepsMs === 0) return { outsideShare: null, transferShare: null }
+    return {
+      outsideShare: 1 - insideMs / this.#stepsMs,
+      transferShare: transferMs / this.#stepsMs,
     }
   }
 

@@ -18,3 +18,8 @@ export const count = z.number().int().positive()
 export const device = z
   .string()
   .regex(/^(cpu|cuda(:\d+)?)$/, 'no device. want=cpu, cuda:0, cuda:1, …')
+
+/** Where a drafter is trained. */
+export const trainingDevice = z
+  .string()
+  .regex(/^(cpu|webgpu|cuda(:\d+)?)$/, 'no device. want=cpu, webgpu, cuda:0, cuda:1, …')

@@ -1,6 +1,6 @@
 /** The configuration of training; the defaults are SpecForge's where it has one. */
 import { z } from 'zod'
-import { bytes, count, device } from './fields.ts'
+import { bytes, count, trainingDevice } from './fields.ts'
 
 /** From 0 up to, without, 1. */
 const share = z.number().min(0).lt(1)
@@ -8,7 +8,7 @@ const moment = z.number().min(0).lt(1)
 
 export const train = z.strictObject({
   mode: z.enum(['offline', 'online']).default('offline'),
-  devices: z.array(device).min(1).default(['cpu']),
+  devices: z.array(trainingDevice).min(1).default(['cpu']),
   isolation: z.enum(['thread', 'process']).default('thread'),
   epochs: count.default(6),
   seed: z.int().nonnegative().max(0xffff_ffff).default(0),

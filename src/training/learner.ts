@@ -1,21 +1,18 @@
 /**
- * A drafter that learns: parameters, moments and gradients in one memory, a graph for each shape of
- * batch, and the optimizer. Knows nothing of where batches come from, nor of how long it learns.
+ * A drafter that learns: what it is trained on is laid out here, and computed where its device
+ * keeps what is trained. Knows nothing of where batches come from, nor of how long it learns.
  */
 import type { Distillation } from '../autodiff/head-loss.ts'
 import { Failure } from '../failure.ts'
 import type { DraftVocab } from '../models/draft-vocab.ts'
 import type { DrafterConfig } from '../models/drafter-config.ts'
-import { drafterTensors } from '../models/drafter-tensors.ts'
-import { frozenNames } from '../models/frozen.ts'
 import type { StoredDType } from '../models/hidden-states.ts'
-import { Adamw, type AdamwSettings, type Stepped } from '../optim/adamw.ts'
-import { FlatTensors, type Region } from '../optim/flat.ts'
+import type { AdamwSettings, Stepped } from '../optim/adamw.ts'
+import type { FlatTensors } from '../optim/flat.ts'
 import type { Feed, Feeds } from '../session/feed.ts'
 import type { SessionOptions } from '../session/session.ts'
 import { type Acceptance, acceptanceOf, addAcceptance } from './acceptance.ts'
 import type { AnchorRule } from './anchors.ts'
-import type { BatchShape } from './block-rows.ts'
 import {
   type Blocks,
   blocksOfShape,
@@ -26,8 +23,10 @@ import {
   type SampleTokens,
   weightOf,
 } from './blocks.ts'
-import { GraphsByShape } from './graphs-by-shape.ts'
-import { draftHeadName, gradientName } from './loss-graph.ts'
+import type { Engine, MicroBatch, Spent } from './engine.ts'
+import { HostEngine } from './host-engine.ts'
+import { ResidentEngine } from './resident-engine.ts'
+import { resultsOf } from './results.ts'
 
 /** Samples of one graph shape, with what the target computed of them. */
 export interface LearningBatch extends SampleTokens {
@@ -64,6 +63,11 @@ export interface LearnerParts extends SessionOptions {
   /** Left out where the drafter drafts from all of the target's vocabulary. */
   readonly draftVocab?: DraftVocab
   readonly options: LearningOptions
+  /**
+   * What applies a step. Left out: what the device has, which is WebAssembly on cpu, a graph of its
+   * own on webgpu.
+   */
+  readonly by?: 'wasm' | 'graph'
 }
 
 /** What batches gave; the loss is Σ weight · cross-entropy over the weights' sum. */
@@ -73,32 +77,33 @@ export interface Learnt {
 }
 
 export class Learner {
-  readonly tensors: FlatTensors
   readonly #parts: LearnerParts
-  readonly #frozen: Feeds
-  readonly #graphs: GraphsByShape
-  #optimizer: Adamw
+  readonly #engine: Engine
 
   constructor(parts: LearnerParts) {
     this.#parts = parts
-    this.#frozen = frozenOf(parts)
-    this.tensors = new FlatTensors(drafterTensors(parts.drafter))
-    this.#optimizer = new Adamw(this.tensors, parts.options.optimizer)
-    this.#graphs = new GraphsByShape(parts)
+    this.#engine = engineFor(parts)
+  }
+
+  /**
+   * Parameters and moments, as the last `read` found them; on cpu as they are. Written before the
+   * first step; later on, `updates` is to be set after it.
+   */
+  get tensors(): FlatTensors {
+    return this.#engine.tensors
   }
 
   /** How many updates were applied; and, where a training goes on, how many before. */
   get updates(): number {
-    return this.#optimizer.steps
+    return this.#engine.updates
   }
 
   set updates(count: number) {
-    this.#optimizer = new Adamw(this.tensors, this.#parts.options.optimizer, count)
+    this.#engine.updates = count
   }
 
-  /** Milliseconds inside onnxruntime, since the start. */
-  get insideMs(): number {
-    return this.#graphs.insideMs
+  get spent(): Spent {
+    return this.#engine.spent
   }
 
   /**
@@ -115,13 +120,9 @@ export class Learner {
     const laid = batches.map((batch) => this.#lay(batch))
     if (weightOf(laid) === 0) return undefined
     normalizeWeights(laid, this.#parts.options.normalize)
-    const parts: Learnt[] = []
-    for (const [i, batch] of batches.entries()) {
-      parts.push(await this.#run(batch, laid[i], i === 0 ? 'gradients' : 'addends'))
-      if (i > 0) this.#optimizer.accumulate()
-    }
-    const learnt = together(parts)
-    return { ...learnt, ...this.#optimizer.step({ lr, loss: learnt.loss }) }
+    const micro = batches.map((batch, i) => this.#microBatch(batch, laid[i]))
+    const stepped = await this.#engine.step(micro, lr)
+    return { ...together(micro.map((batch, i) => learntOf(batch, laid[i]))), ...stepped }
   }
 
   /**
@@ -138,15 +139,22 @@ export class Learner {
     for await (const batch of batches) {
       const blocks = this.#lay(batch)
       weight += weightOf([blocks])
-      parts.push(await this.#run(batch, blocks, null))
+      const micro = this.#microBatch(batch, blocks)
+      await this.#engine.judge(micro)
+      parts.push(learntOf(micro, blocks))
     }
     if (weight === 0) return undefined
     const { acceptance, loss } = together(parts)
     return { acceptance, loss: loss / weight }
   }
 
+  /** Brings `tensors` up to date, as of the end of the last whole step. */
+  async read(): Promise<void> {
+    await this.#engine.read()
+  }
+
   async release(): Promise<void> {
-    await this.#graphs.release()
+    await this.#engine.release()
   }
 
   #lay(batch: LearningBatch): Blocks {
@@ -159,26 +167,22 @@ export class Learner {
     return layBlocks(batch, drawn, { blocks, blockSize, gamma, draftVocab })
   }
 
-  async #run(batch: LearningBatch, blocks: Blocks, into: Region | null): Promise<Learnt> {
+  #microBatch(batch: LearningBatch, blocks: Blocks): MicroBatch {
     const { rows, tokens } = batch.shape
-    const shape: BatchShape = { rows, tokens, blocks: blocks.shape.blocks }
-    const graph = await this.#graphs.of({ shape, dtype: batch.dtype, learns: into !== null })
-    const results = resultsOf(blocks, this.#parts.options.distillation)
-    await graph.run(this.#inputs(batch, blocks), { ...results, ...this.#gradients(into) })
     return {
-      loss: Number(results.loss.data[0]),
-      acceptance: acceptanceOf(blocks, results.correct.data),
+      shape: { rows, tokens, blocks: blocks.shape.blocks },
+      dtype: batch.dtype,
+      feeds: this.#feeds(batch, blocks),
+      results: resultsOf(blocks, this.#parts.options.distillation),
     }
   }
 
-  #inputs(batch: LearningBatch, blocks: Blocks): Feeds {
+  #feeds(batch: LearningBatch, blocks: Blocks): Feeds {
     const { drafter } = this.#parts
     const { rows, tokens } = batch.shape
     const { blocks: count, size } = blocks.shape
     const width = drafter.targetLayerIds.length * drafter.hiddenSize
     return {
-      ...this.#tensorsIn('parameters', (name) => name),
-      ...this.#frozen,
       hidden: statesOf(batch.hidden, [rows, tokens, width]),
       ...this.#taught(batch),
       anchors: { dtype: 'I64', shape: [rows, count], data: blocks.anchors },
@@ -196,66 +200,22 @@ export class Learner {
       remedy: 'Extract with target.captureFinal, or set train.distill.weight to 0.',
     })
   }
-
-  #gradients(into: Region | null): Feeds {
-    return into === null ? {} : this.#tensorsIn(into, gradientName)
-  }
-
-  #tensorsIn(region: Region, nameOf: (tensor: string) => string): Feeds {
-    const tensors = drafterTensors(this.#parts.drafter)
-    return Object.fromEntries(
-      tensors.map(({ name, shape }) => [
-        nameOf(name),
-        { dtype: 'F32', shape, data: this.tensors.view(region, name) },
-      ]),
-    )
-  }
-}
-
-function resultsOf({ shape: { rows, blocks, size } }: Blocks, distillation: Distillation | null) {
-  const slots = [rows, blocks, size - 1]
-  const count = rows * blocks * (size - 1)
-  const floats = (shape: readonly number[], length: number) =>
-    ({ dtype: 'F32', shape, data: new Float32Array(length) }) as const
-  return {
-    loss: floats([], 1),
-    cross_entropy: floats(slots, count),
-    correct: floats(slots, count),
-    ...(distillation && { divergence: floats(slots, count) }),
-  }
-}
-
-/** Embedding and head, of which a draft vocabulary leaves its own rows. */
-function frozenOf({ drafter, frozen, tiedEmbeddings, draftVocab }: LearnerParts): Feeds {
-  const { vocabSize, hiddenSize, draftVocabSize } = drafter
-  const found = draftVocab?.ids.length ?? null
-  if (found !== draftVocabSize) {
-    const facts = `want=${draftVocabSize}, found=${found}`
-    throw new Failure('invalid', `the draft vocabulary is not the drafter's. ${facts}`)
-  }
-  const rows = (data: Float32Array): Feed => {
-    return { dtype: 'F32', shape: [data.length / hiddenSize, hiddenSize], data }
-  }
-  const names = frozenNames(tiedEmbeddings)
-  const tensor = (name: string): Float32Array => {
-    const data = frozen.get(name)
-    if (data?.length === vocabSize * hiddenSize) return data
-    const want = `[${vocabSize}, ${hiddenSize}]`
-    throw new Failure('invalid', `the target lacks a tensor. tensor=${name}, want=${want}`)
-  }
-  const head = tensor(names.head)
-  return {
-    [names.embedding]: rows(tensor(names.embedding)),
-    ...(draftVocab
-      ? { [draftHeadName]: rows(draftVocab.rowsOf(head)) }
-      : { [names.head]: rows(head) }),
-  }
 }
 
 const statesOf = (data: Uint16Array | Float32Array, shape: readonly number[]): Feed =>
   data instanceof Float32Array ? { dtype: 'F32', shape, data } : { dtype: 'U16', shape, data }
 
+const learntOf = ({ results }: MicroBatch, blocks: Blocks): Learnt => ({
+  loss: results.loss.data[0],
+  acceptance: acceptanceOf(blocks, results.correct.data),
+})
+
 const together = (parts: readonly Learnt[]): Learnt => ({
   loss: parts.reduce((sum, { loss }) => sum + loss, 0),
   acceptance: parts.map(({ acceptance }) => acceptance).reduce(addAcceptance),
 })
+
+function engineFor(parts: LearnerParts): Engine {
+  const by = parts.by ?? (parts.device === 'webgpu' ? 'graph' : 'wasm')
+  return by === 'graph' ? new ResidentEngine(parts) : new HostEngine(parts)
+}

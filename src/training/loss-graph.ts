@@ -55,6 +55,28 @@ export const draftHeadName = 'draft_head.weight'
  */
 export function lossGraph(config: DrafterConfig, options: LossGraphOptions): Graph {
   const graph = new Graph()
+  for (const { name, gradient } of lossNodes(graph, config, options).trained) {
+    graph.output(gradientName(name), gradient)
+  }
+  return graph
+}
+
+/** What a step changes, in the order of the drafter's tensors: nothing where it does not learn. */
+export interface LossNodes {
+  readonly loss: Value
+  readonly trained: readonly {
+    readonly name: string
+    readonly parameter: Value
+    readonly gradient: Value
+  }[]
+}
+
+/** The same within a graph that goes on with the gradients: they are no outputs of it. */
+export function lossNodes(
+  graph: Graph,
+  config: DrafterConfig,
+  options: LossGraphOptions,
+): LossNodes {
   const { rows, blocks } = options.shape
   const slots = config.blockSize
   const anchors = graph.input('anchors', { dtype: 'I64', shape: [rows, blocks] })
@@ -65,13 +87,14 @@ export function lossGraph(config: DrafterConfig, options: LossGraphOptions): Gra
   const embedded = blockRows(target, labels, config)
   const drafted = draft(p, { embedded, places, options })
   const loss = slotsLoss(target, { drafted, labels, places, options })
-  if (!options.learns) return graph
-  const trained = drafterTensors(config)
-  const wrt = trained.map(({ name, shape }) => p.get(name, shape))
-  gradients(graph, loss, wrt).forEach((gradient, i) => {
-    graph.output(gradientName(trained[i].name), gradient)
-  })
-  return graph
+  if (!options.learns) return { loss, trained: [] }
+  const parameters = drafterTensors(config).map(({ name, shape }) => ({
+    name,
+    parameter: p.get(name, shape),
+  }))
+  const wrt = parameters.map(({ parameter }) => parameter)
+  const found = gradients(graph, loss, wrt)
+  return { loss, trained: parameters.map((one, i) => ({ ...one, gradient: found[i] })) }
 }
 
 interface Drafted {

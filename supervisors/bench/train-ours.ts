@@ -39,7 +39,7 @@ for await (const _ of createInterface({ input: process.stdin })) {
 await learner.release()
 
 async function step() {
-  const insideBefore = learner.insideMs
+  const insideBefore = learner.spent.insideMs
   const cpuBefore = process.cpuUsage()
   const before = performance.now()
   const learnt = await learner.step([batch], problem.lr)
@@ -52,7 +52,7 @@ async function step() {
     gradientNorm: learnt.gradientNorm,
     ms,
     cpuMs: (user + system) / 1000,
-    insideMs: learner.insideMs - insideBefore,
+    insideMs: learner.spent.insideMs - insideBefore,
     // On every system in kibibytes, says libuv.
     peakBytes: process.resourceUsage().maxRSS * 1024,
   }

@@ -76,6 +76,8 @@ export async function prepare(
   await requireRoom(config, perToken)
   for (const device of filling?.computes ? new Set(devices) : [])
     await requireDevice(device, config.work)
+  const training = trains ? trainingOf(config, { target, layers }, start) : null
+  if (training) await requireDevice(training.train.devices[0], config.work)
   const identity = await identityOf(config, { target, layers })
   return {
     config,
@@ -89,7 +91,7 @@ export async function prepare(
     threadsPerDevice: threadsFor(devices),
     retry: new Map(),
     storeSums: false,
-    training: trains ? trainingOf(config, { target, layers }, start) : null,
+    training,
   }
 }
 
@@ -128,15 +130,15 @@ function requireTrainingHere({ devices, isolation }: TrainConfig): void {
   const problem =
     devices.length > 1
       ? 'one device trains in this version'
-      : devices[0] !== 'cpu'
-        ? 'training runs on cpu in this version'
+      : devices[0].startsWith('cuda')
+        ? 'training runs on cpu and webgpu in this version'
         : isolation === 'process'
           ? 'training runs on a thread in this version'
           : undefined
   if (problem === undefined) return
   const facts = `train.devices=${devices.join(', ')}, train.isolation=${isolation}`
   throw new Failure('invalid', `the drafter cannot be trained so: ${problem}. ${facts}`, {
-    remedy: 'Set train.devices to [cpu] and leave train.isolation out.',
+    remedy: 'Set train.devices to [cpu] or [webgpu] and leave train.isolation out.',
   })
 }
 

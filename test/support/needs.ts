@@ -6,6 +6,9 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { projectRoot } from './golden.ts'
+import { swiftShaderDir, swiftShaderVariable } from './swiftshader.ts'
+
+const swiftShader = `SwiftShader (${swiftShaderVariable})`
 
 /** A tool's path, where it is on the PATH. Otherwise the test is skipped: return at once. */
 export function needs(t: TestContext, tool: string): string | undefined {
@@ -15,6 +18,11 @@ export function needs(t: TestContext, tool: string): string | undefined {
 /** A path below the reference data beside the project, as `needs` gives that of a tool. */
 export function needsShared(t: TestContext, path: string): string | undefined {
   return found(t, `../shared/${path}`, inShared(path))
+}
+
+/** The folder of SwiftShader, Chromium's Vulkan driver, as `needs` gives a tool's path. */
+export function needsSwiftShader(t: TestContext): string | undefined {
+  return found(t, swiftShader, swiftShaderDir())
 }
 
 function found(t: TestContext, what: string, at: string | undefined): string | undefined {
@@ -28,8 +36,13 @@ export function unfounded(reason: string): string | undefined {
   const what = /^needs (?<what>.+): not found$/.exec(reason)?.groups?.what
   if (what === undefined) return undefined
   const shared = /^\.\.\/shared\/(?<path>.+)$/.exec(what)?.groups?.path
-  const at = shared === undefined ? onPath(what) : inShared(shared)
+  const at = placeOf(what, shared)
   return at === undefined ? undefined : `it is there: ${at}`
+}
+
+function placeOf(what: string, shared: string | undefined): string | undefined {
+  if (what === swiftShader) return swiftShaderDir()
+  return shared === undefined ? onPath(what) : inShared(shared)
 }
 
 function onPath(tool: string): string | undefined {

@@ -45,7 +45,7 @@ function runProject(
   mkdirSync(support, { recursive: true })
   mkdirSync(join(root, 'test'))
   mkdirSync(join(above, 'shared', 'here'), { recursive: true })
-  for (const name of ['run-tests.js', 'needs.js', 'golden.js']) {
+  for (const name of ['run-tests.js', 'needs.js', 'golden.js', 'swiftshader.js']) {
     copyFileSync(join(dirname(fileURLToPath(import.meta.url)), name), join(support, name))
   }
   writeFileSync(join(root, 'tsconfig.json'), '{}')

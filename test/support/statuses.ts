@@ -79,6 +79,7 @@ export const trainingStatus = ({
     skipped: 0,
     device: 'cpu',
     outsideShare: 0.02,
+    transferShare: 0,
     outcome: null,
     ...trainer,
   },
