@@ -65,13 +65,8 @@ export class Peer<C extends Contract> {
 
   /** It will not come back: what waits for it is rejected, now and later. */
   close(): void {
-    this.#link?.close()
-    this.waitNoMore()
-  }
-
-  /** As long as it is there it is asked; if it is away, or ends, it will not come back. */
-  waitNoMore(): void {
     this.#closed = true
+    this.#link?.close()
     for (const waiting of [...this.#queue]) waiting.lose()
     for (const returned of [...this.#returns]) returned()
   }

@@ -69,6 +69,7 @@ export async function openFeed(input: LoaderInput, parts: OpenParts): Promise<Op
     leftOut,
     wanted: wantedOrder(input),
     epochs: train.epochs,
+    samplesMin: train.samplesMin,
     follows: input.follows,
     file: new OrderFile(work),
     // Of what may be in memory, a quarter is for files that are not yet part of a batch.

@@ -67,6 +67,8 @@ export const train = z.strictObject({
   /** Tokens of an optimizer step, and of the batches that it is summed from. */
   tokensPerStep: count.default(65_536),
   tokensPerBatch: count.default(16_384),
+  /** Fewer samples to train on are refused when a training begins on what is stored; null: any. */
+  samplesMin: count.nullable().default(null),
   /** Share of the samples that are never trained on. */
   heldOut: z.number().gt(0).lt(1).nullable().default(0.02),
   /** Steps between two looks at them. */

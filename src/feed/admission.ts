@@ -12,6 +12,8 @@ export interface AdmissionParts {
   readonly log: Log
   /** What to say where there is nothing to train on. */
   readonly nothing: () => Failure
+  /** Throws where so many are fewer than were asked for. */
+  readonly enough: (samples: number) => void
 }
 
 export class Admission {
@@ -46,14 +48,17 @@ export class Admission {
   /**
    * What has come by now is all that there will be.
    *
-   * @throws  Failure: that of `nothing`, where there is none
+   * @throws  Failure: that of `nothing`, where there is none; of `enough`, where there are too few
    */
   all(): void {
-    const { order, arrivals, file, nothing } = this.#parts
+    const { order, arrivals, enough, file, nothing } = this.#parts
     if (order.closed) return
     const group = arrivals.waiting(Number.POSITIVE_INFINITY)
+    const samples = order.samples.count + group.tokens.length
+    if (samples === 0) throw nothing()
+    // Before anything is settled: when the rest is stored, all of it counts.
+    enough(samples)
     if (group.tokens.length > 0) this.#admit(group)
-    if (order.samples.count === 0) throw nothing()
     order.close((bytes) => file.append(bytes))
   }
 

@@ -1,5 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
+import type { Log } from '../log.ts'
+import { missingRows } from '../manifest/missing.ts'
 import type { EntryTable } from '../manifest/table.ts'
 import type { Course } from './course.ts'
 import type { OrderLog } from './order-log.ts'
@@ -46,6 +48,35 @@ const expected = (order: OrderLog, { hashes, tokens }: TrainableRows): number =>
     (i) => !isHeldOut(order.split, bytes.toString('hex', i * 16, i * 16 + 16)),
   )
   return packSamples(numbers, tokens, order.rule).length
+}
+
+/**
+ * What a training that waits for no extraction begins on.
+ *
+ * @param samples  stored, and not held out
+ * @throws  Failure `invalid`: fewer samples than were asked for
+ */
+export function requireEnough(
+  samples: number,
+  { rows, table, samplesMin, log }: EnoughParts,
+): void {
+  const missing = missingRows(rows.hashes, table).length
+  const facts = { samples, samplesMin, missing }
+  if (samples >= (samplesMin ?? 0)) {
+    if (missing > 0) log.warn(facts, 'not all samples of the dataset are stored')
+    return
+  }
+  const found = `want=${samplesMin}, found=${samples} to train on, not stored=${missing}`
+  throw new Failure('invalid', `the store has fewer samples than were asked for. ${found}`, {
+    remedy: 'Extract the rest with `draftsmith run`, or lower train.samplesMin or train.heldOut.',
+  })
+}
+
+interface EnoughParts {
+  readonly rows: TrainableRows
+  readonly table: EntryTable
+  readonly samplesMin: number | null
+  readonly log: Log
 }
 
 /** Nothing that is stored can be trained on. */

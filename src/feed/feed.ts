@@ -10,7 +10,7 @@ import type { Manifest } from '../manifest/log.ts'
 import { Admission } from './admission.ts'
 import { Arrivals } from './arrivals.ts'
 import { Course, type PlannedBatch } from './course.ts'
-import { type FeedSize, feedSize, nothingToTrainOn } from './feed-size.ts'
+import { type FeedSize, feedSize, nothingToTrainOn, requireEnough } from './feed-size.ts'
 import { Following, type FollowingParts } from './following.ts'
 import { HeldOut } from './held-out.ts'
 import { type LoadParts, loadBatch } from './load-batch.ts'
@@ -34,6 +34,8 @@ export interface FeedParts extends Omit<LoadParts, 'rows' | 'table'>, FollowingP
   readonly manifest: Pick<Manifest, 'table' | 'replay'>
   readonly wanted: WantedOrder
   readonly epochs: number
+  /** Fewer to train on are refused; null: any number will do. */
+  readonly samplesMin: number | null
   readonly file: OrderFile
   /** Of batches that are under way or wait to be asked for. */
   readonly bytesMax: number
@@ -181,7 +183,7 @@ export class DataFeed {
   }
 
   #open(order: OrderLog): Begun {
-    const { epochs, format, bytesMax, file, log, manifest, rows } = this.#parts
+    const { epochs, follows, format, bytesMax, file, log, manifest, rows } = this.#parts
     file.write(order)
     const course = new Course(order, epochs)
     const plannedAt = (plan: number): PlannedBatch | undefined => {
@@ -203,7 +205,9 @@ export class DataFeed {
     })
     const arrivals = new Arrivals(manifest.table, rows, order)
     const nothing = () => nothingToTrainOn(rows, manifest.table)
-    const admission = new Admission({ order, arrivals, file, log, nothing })
+    const enough = (samples: number) =>
+      follows ? undefined : requireEnough(samples, { ...this.#parts, table: manifest.table })
+    const admission = new Admission({ order, arrivals, file, log, nothing, enough })
     const heldOut = new HeldOut({ ...parts, order, bytesMax: bytesMax / 8 })
     return { course, admission, ahead, heldOut }
   }

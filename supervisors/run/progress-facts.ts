@@ -21,6 +21,9 @@ function trainerFacts({ last, step, steps, tokensPerSecond }: TrainerStatus) {
     step,
     steps,
     loss: last?.loss,
+    lr: last?.lr,
+    gradientNorm: last?.gradientNorm,
+    accuracyBySlot: last?.accuracyBySlot,
     acceptanceLength: last?.acceptanceLength,
     trainedTokensPerSecond: Math.round(tokensPerSecond),
   }

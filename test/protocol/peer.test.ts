@@ -151,24 +151,6 @@ test('peer: again does not repeat what failed for another reason', async (t) => 
   assert.equal(asked, 1)
 })
 
-test('peer: one that will not come back is asked while it is there, and not waited for', async (t) => {
-  const { peer, live } = setUp()
-  t.after(() => peer.close())
-  const life = live(1, (ask) => (ask === 'long' ? never() : ask))
-  const long = assert.rejects(
-    peer.again((ask) => ask.job('long')),
-    PeerEnded,
-  )
-  peer.waitNoMore()
-  assert.equal(await peer.ask.job('x'), 'x')
-  life.end()
-  await long
-  await assert.rejects(
-    peer.again((ask) => ask.job('x')),
-    PeerEnded,
-  )
-})
-
 test('peer: once closed, all that waits rejects, and all that comes', async () => {
   const { peer } = setUp()
   const waiting = [peer.ask.job('x'), peer.again((ask) => ask.job('x'))]

@@ -30,7 +30,7 @@ const block = (
   }
 }
 
-test('acceptance: hits after the first miss do not count', () => {
+test('acceptance: hits after the first miss do not count (B48)', () => {
   const found = acceptanceOf(block(), [1, 1, 1, 0, 1, 1, 1])
   assert.equal(acceptanceLength(found), 4)
   assert.equal(accuracy(found), 6 / 7)
@@ -54,7 +54,7 @@ test('acceptance: a token that cannot be drafted is never right', () => {
   assert.equal(accuracy(found), 6 / 7)
 })
 
-test('acceptance: counts of many add up, once each', () => {
+test('acceptance: counts of many add up, once each (B48)', () => {
   const one: Acceptance = { supervised: [5, 5], correct: [5, 3], blocks: 5, accepted: 8 }
   const four = [one, one, one].reduce(addAcceptance, one)
   assert.deepEqual(four, { supervised: [20, 20], correct: [20, 12], blocks: 20, accepted: 32 })

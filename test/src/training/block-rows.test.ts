@@ -68,7 +68,7 @@ for (const name of caseNames) {
   })
 }
 
-test('what slots see: an anchor at position 3 has the context 0, 1, 2', async () => {
+test('what slots see: an anchor at position 3 has the context 0, 1, 2 (B09)', async () => {
   const at = trainingCase('A_b8_gamma4')
   const anchors = BigInt64Array.of(3n, 3n, 3n, 3n)
   const { context } = await masksOf(at, 'full_attention', anchors)

@@ -24,7 +24,7 @@ const rounded = (weights: Float32Array) => Array.from(weights, (w) => Number(w.t
 const lay = (batch: SampleTokens, anchor: number) =>
   layBlocks(batch, [[anchor]], { blocks: 1, blockSize: 4, gamma: 7, draftVocab: null })
 
-test('blocks: labels and weights of a slot are those of its own position', () => {
+test('blocks: labels and weights of a slot are those of its own position (B09)', () => {
   const { labels, weights } = lay(sample(10), 3)
   assert.deepEqual(Array.from(labels, Number), [13, 14, 15, 16])
   assert.deepEqual(rounded(weights), [0, 1, 0.8669, 0.7515])
