@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +6,18 @@ import { type TestContext, test } from 'node:test'
 import { tableFromIPC, type Vector } from 'apache-arrow'
 import { openDataset } from '../../../src/dataset/shards.ts'
 import { usable } from '../../../src/dataset/usable.ts'
-import { demoRows, demoVocab, writeDemoDataset } from '../../../src/demo/dataset.ts'
+import { rowOf } from '../../../src/decode/text.ts'
+import { best } from '../../../src/decode/verify.ts'
+import { demoAssets } from '../../../src/demo/assets.ts'
+import {
+  demoConversations,
+  demoRows,
+  writeDemoDataset,
+  writeDemoPrompts,
+} from '../../../src/demo/dataset.ts'
+import type { Exchange } from '../../../src/demo/themes.ts'
+import { demoVocab, tokensOf } from '../../../src/demo/tokens.ts'
+import { decodingTarget } from '../../support/decoding.ts'
 
 async function writeHere(t: TestContext): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), 'draftsmith-demo-'))
@@ -25,17 +35,6 @@ const lists = (dir: string, column: string): number[][] =>
     return Array.from(cells ?? [], (cell: Iterable<number>) => Array.from(cell))
   })
 
-test('demo dataset: ids and mask are the same everywhere and always', async (t) => {
-  const dir = await writeHere(t)
-  const digest = (values: Int32Array | Uint8Array) =>
-    createHash('sha256').update(values).digest('hex')
-  // Little-endian, as every machine that Node runs on.
-  const ids = digest(Int32Array.from(lists(dir, 'input_ids').flat()))
-  const mask = digest(Uint8Array.from(lists(dir, 'loss_mask').flat()))
-  assert.equal(ids, '73b33b3859efaba3956e9b6d6ca41b867e8950e6ebae76695d90a8e8b55531c5')
-  assert.equal(mask, 'eed6e0655f5b1a5d30799fe864338143943df6fa913984805944f57f941e0b2a')
-})
-
 test('demo dataset: written twice, the files are the same', async (t) => {
   const [one, other] = [await writeHere(t), await writeHere(t)]
   const bytes = (dir: string) =>
@@ -52,7 +51,7 @@ test('demo dataset: 400 different rows of usable length, each with words to lear
   assert.ok(ids.flat().every((id) => id >= 0 && id < demoVocab))
   for (const [row, mask] of masks.entries()) {
     const length = ids[row]?.length ?? 0
-    assert.ok(length >= 30 && length <= 450, `row=${row}, length=${length}`)
+    assert.ok(length >= 30 && length <= 256, `row=${row}, length=${length}`)
     assert.equal(mask.length, length)
     assert.ok(mask.includes(1) && mask.includes(0), `row=${row}`)
   }
@@ -64,10 +63,39 @@ test('demo dataset: what is supervised is the answers', async (t) => {
   const texts = ids.map((row, i) =>
     Buffer.from(row.filter((id, j) => masks[i]?.[j] === 1 && id < 256)).toString(),
   )
-  const sums = texts.flatMap((text) => [...text.matchAll(/(\d+) \+ (\d+) = (\d+)\./g)])
-  assert.ok(sums.length > 20, `sums=${sums.length}`)
-  for (const [, a, b, sum] of sums) assert.equal(Number(a) + Number(b), Number(sum))
-  assert.ok(texts.every((text) => !text.includes('?')))
+  const answers = demoConversations('rows').map((row) => row.map(({ answer }) => answer).join(''))
+  assert.deepEqual(texts, answers)
+})
+
+test('demo prompts: themes that no row has, up to where the answer begins', async (t) => {
+  const dir = await writeHere(t)
+  const path = join(dir, 'prompts.jsonl')
+  writeDemoPrompts(path)
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+  const prompts: number[][] = lines.map((line) => JSON.parse(line).input_ids)
+  const heldOut = demoConversations('heldOut')
+  assert.equal(prompts.length, heldOut.length)
+  for (const [i, prompt] of prompts.entries()) {
+    const { ids, mask } = tokensOf(heldOut[i] ?? [])
+    assert.deepEqual(prompt, ids.slice(0, mask.indexOf(1)))
+  }
+  const seen = new Set(demoConversations('rows').flatMap((row) => row.map(patternOf)))
+  assert.ok(heldOut.flat().every((exchange) => !seen.has(patternOf(exchange))))
+})
+
+/** What a theme's questions have in common. */
+const patternOf = ({ question }: Exchange): string => question.replaceAll(/"[^"]*"|\d+/g, '_')
+
+test('demo dataset: each answer is what the demo target says itself, greedily', async (t) => {
+  const target = await decodingTarget(t, demoAssets, [])
+  const rows = [...demoConversations('rows').slice(0, 20), ...demoConversations('heldOut')]
+  for (const row of rows) {
+    const { ids, mask } = tokensOf(row)
+    const { logits } = await target.text(ids.length).read(ids, 'all')
+    ids.forEach((id, i) => {
+      if (mask[i] === 1) assert.equal(best(rowOf(logits, i - 1)).id, id, JSON.stringify(row))
+    })
+  }
 })
 
 test('demo dataset: this project reads it by its default columns, each row usable', async (t) => {
@@ -77,7 +105,7 @@ test('demo dataset: this project reads it by its default columns, each row usabl
   const [ids, masks] = [lists(dir, 'input_ids'), lists(dir, 'loss_mask')]
   assert.equal(dataset.rows, demoRows)
   for (let row = 0; row < demoRows; row++) {
-    const sample = usable(dataset.read(row), { vocab: demoVocab, maxTokens: 450 })
+    const sample = usable(dataset.read(row), { vocab: demoVocab, maxTokens: 256 })
     assert.ok('ids' in sample, `row=${row}`)
     assert.deepEqual(Array.from(sample.ids), ids[row])
     assert.deepEqual(Array.from(sample.mask ?? []), masks[row])

@@ -5,10 +5,9 @@ import type { TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { type Random, seededRandom } from '../../../src/clock.ts'
 import { type DatasetRow, writeDataset } from '../../../src/dataset/write.ts'
-import { demoVocab } from '../../../src/demo/dataset.ts'
-import { writeDemoTarget } from '../../../src/demo/target.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'
+import { smallVocab, writeSmallTarget } from '../small-target.ts'
 import { endAll } from './process.ts'
 import { credentials, type S3Process } from './s3-process.ts'
 
@@ -58,7 +57,7 @@ export async function layOutJob(t: TestContext, options: JobOptions = {}): Promi
   })
   const [target, dataset, work] = ['target', 'dataset', 'work'].map((name) => join(dir, name))
   mkdirSync(work)
-  await writeDemoTarget(target)
+  await writeSmallTarget(target)
   await writeDataset(dataset, { rows: randomRows(rows, tokens), count: rows, shards: 2 })
   const storeUrl = s3 ? 's3://draftsmith/run' : pathToFileURL(join(dir, 'store')).href
   const config = join(dir, 'config.json')
@@ -101,7 +100,7 @@ function* randomRows(count: number, tokens: { min: number; max: number }): Gener
   for (let row = 0; row < count; row++) {
     const length = whole(random, tokens)
     const inputIds = Int32Array.from({ length }, () =>
-      whole(random, { min: 0, max: demoVocab - 1 }),
+      whole(random, { min: 0, max: smallVocab - 1 }),
     )
     yield { inputIds, lossMask: new Uint8Array(length).fill(1) }
   }
