@@ -14,10 +14,11 @@ export const exitCodeOf = (signal: EndSignal): number => 128 + numbers[signal]
 export type Urgency = 'drain' | 'hurry' | 'leave'
 
 /**
- * Counts them. A terminal, npm and the launcher may each pass the same one on, so what follows
- * within a moment is the same signal still.
+ * Counts them. A terminal, npm and the launcher may each pass the same one on, on a busy machine
+ * tens of milliseconds apart: what follows within a moment is the same signal still, and takes
+ * nobody's time to save (known-faults B44).
  */
-export function countSignals(clock: Clock = systemClock, sameWithinMs = 25): () => Urgency | null {
+export function countSignals(clock: Clock = systemClock, sameWithinMs = 250): () => Urgency | null {
   let count = 0
   let last = Number.NEGATIVE_INFINITY
   return () => {

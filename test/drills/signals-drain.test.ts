@@ -66,7 +66,7 @@ test('SIGTERM, and the store hangs: a second hurries, a third leaves at once', a
     await s3.setFaults([{ ...hang, match }])
     run.signal('SIGTERM')
     await statusWhen(run, job, ({ state }) => state === 'draining')
-    await sleep(200)
+    await sleep(600)
     run.signal('SIGTERM')
     return run
   }
@@ -75,7 +75,7 @@ test('SIGTERM, and the store hangs: a second hurries, a third leaves at once', a
   assert.equal(hurried.code, terminated, hurried.stderr)
   const run = await stopping({})
   // Not even the lock can be given back now.
-  await sleep(200)
+  await sleep(600)
   run.signal('SIGTERM')
   const left = await run.ended()
   assert.equal(left.code, terminated, left.stderr)

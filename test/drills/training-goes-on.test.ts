@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import { sleep } from '../../src/clock.ts'
 import type { Crash } from '../support/crash/crash.ts'
 import { type Job, type JobOptions, layOutJob } from '../support/crash/job.ts'
 import { start } from '../support/crash/process.ts'
@@ -100,7 +101,7 @@ for (const [actor, at] of [
   })
 }
 
-test('SIGTERM: the step in hand is saved, 143; the same command goes on', async (t) => {
+test('SIGTERM twice: the step in hand is saved, 143; the same command goes on (B44)', async (t) => {
   const wanted = await undisturbed(t)
   const job = await layOutJob(t, { ...options, train: { ...options.train, checkpointMinutes: 30 } })
   const hold = { at: 'trainer.stepped', hit: 6 }
@@ -108,6 +109,8 @@ test('SIGTERM: the step in hand is saved, 143; the same command goes on', async 
   await running.until('its sixth step', async () => {
     return stepsIn(job) >= 6 ? true : undefined
   })
+  running.signal('SIGTERM')
+  await sleep(50)
   running.signal('SIGTERM')
   running.letGo()
   const ended = await running.ended()
