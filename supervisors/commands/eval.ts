@@ -40,9 +40,19 @@ export async function evaluateDrafter(
 ): Promise<number> {
   // Between two forward passes: nothing is under way that would have to be ended.
   onEndSignals((signal) => process.exit(exitCodeOf(signal)))
+  const found = await evaluationOf(store, options)
+  process.stdout.write(`${options.json ? JSON.stringify(found) : evalText(found)}\n`)
+  return found.differences.every(({ isTie }) => isTie) ? exitCodes.done : exitCodes.incomplete
+}
+
+/** @throws  Failure as `openEvalParts` */
+export async function evaluationOf(
+  store: string | undefined,
+  options: Omit<EvalOptions, 'json'>,
+): Promise<Evaluated> {
   const parts = await openEvalParts(store, options)
   const { maxNewTokens, temperature, seed } = options
-  const found: Evaluated = {
+  return {
     drafter: parts.drafter.dir,
     target: parts.target.dir,
     trained: parts.trained,
@@ -51,13 +61,11 @@ export async function evaluateDrafter(
     ...{ maxNewTokens, temperature, seed },
     ...(await evaluated(parts, options)),
   }
-  process.stdout.write(`${options.json ? JSON.stringify(found) : evalText(found)}\n`)
-  return found.differences.every(({ isTie }) => isTie) ? exitCodes.done : exitCodes.incomplete
 }
 
 async function evaluated(
   { target, drafter, prompts }: EvalParts,
-  options: EvalOptions,
+  options: Omit<EvalOptions, 'json'>,
 ): Promise<Evaluation> {
   const work = resolve(options.work)
   requireFolder(work)

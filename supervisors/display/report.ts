@@ -14,7 +14,7 @@ export function printResult(result: RunResult, as: { readonly json: boolean }): 
 
 /** What a run says when it has ended. */
 export const resultText = (result: RunResult, { json }: { readonly json: boolean }): string =>
-  json ? JSON.stringify(asJson(result)) : asText(result)
+  json ? JSON.stringify(resultJson(result)) : asText(result)
 
 /** How it ended, and where: the same of whatever has run. */
 export const ending = ({ code, failure, status }: RunResult) => ({
@@ -26,7 +26,7 @@ export const ending = ({ code, failure, status }: RunResult) => ({
   store: status.store,
 })
 
-function asJson(result: RunResult) {
+export function resultJson(result: RunResult) {
   const { source, ledger, training } = result.status
   return {
     ...ending(result),
