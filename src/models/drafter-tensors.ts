@@ -79,16 +79,18 @@ export function requireTensors(
   })
 }
 
-/** As transformers begins: norms at 1, matrices around 0. */
-const deviation = 0.02
-
-/** The same seed gives the same values everywhere. */
+/**
+ * Norms at 1; matrices around 0, so that a product is about as large as what goes in: of a
+ * deviation of 1 / √in, which is what transformers' 0.02 comes to in models of billions, and which small ones
+ * learn from far sooner. The same seed gives the same values everywhere.
+ */
 export function initialDrafter(config: DrafterConfig, seed: number): Map<string, Float32Array> {
   const random = seededRandom(seed)
   const values = new Map<string, Float32Array>()
   for (const { name, shape } of drafterTensors(config)) {
     const count = shape.reduce((product, length) => product * length, 1)
     const norm = shape.length === 1
+    const deviation = 1 / Math.sqrt(shape[shape.length - 1])
     values.set(name, norm ? new Float32Array(count).fill(1) : spread(random, count, deviation))
   }
   return values

@@ -8,16 +8,16 @@ import { overlap } from '../../src/demo/overlap.ts'
 import { type Tokens, tokensOf } from '../../src/demo/tokens.ts'
 import { parseDataState } from '../../src/feed/data-state.ts'
 import { isHeldOut } from '../../src/feed/split.ts'
+import { openDrafter } from '../../src/models/drafter.ts'
 import type { DrafterConfig } from '../../src/models/drafter-config.ts'
 import { drafterConfigJson } from '../../src/models/drafter-config-json.ts'
 import { drafterTensors, initialDrafter } from '../../src/models/drafter-tensors.ts'
-import { openDrafter } from '../../src/models/drafter.ts'
 import { encodeSafetensors, type TensorToWrite } from '../../src/safetensors/write.ts'
 import { openStore } from '../../src/store/open.ts'
 import { fetchTrainedDrafter, type TrainedDrafter } from '../keeping/trained-drafter.ts'
 import { evaluationOf } from './eval.ts'
 
-/** What the demo's drafter gains, beside what it gained untrained: real decoding, on this machine. */
+/** What the demo's drafter gains, beside what it gained untrained: by real decoding. */
 
 export interface DemoGains {
   readonly untrained: Gain

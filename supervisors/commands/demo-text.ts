@@ -3,13 +3,15 @@ import type { DemoGains, Gain } from './demo-gains.ts'
 /** What people read of what the demo's drafter gains. */
 export function gainsText({ untrained, heldOutRows, heldOutThemes }: DemoGains): string[] {
   const known = ({ overlap4, overlap8 }: DemoGains['heldOutRows']) =>
-    `${percent(overlap4)} of its answers' 4-grams and ${percent(overlap8)} of its 8-grams were trained on`
+    `trained on: ${percent(overlap4)} of its answers' 4-grams, ${percent(overlap8)} of their 8-grams`
   return [
-    'Tokens of its own text that one step of the target brings (greedy, the same text as without):',
-    '  without a drafter     1.00',
-    `  untrained drafter     ${gainText(untrained)}`,
-    `  trained: held-out rows   ${gainText(heldOutRows)}; ${known(heldOutRows)}`,
-    `  trained: other themes    ${gainText(heldOutThemes)}; ${known(heldOutThemes)}`,
+    'Tokens of its own text that one step of the target brings (greedy; the text stays the same):',
+    '  no drafter                  1.00',
+    `  the drafter, untrained      ${gainText(untrained)}`,
+    `  trained, on held-out rows   ${gainText(heldOutRows)}`,
+    `                              ${known(heldOutRows)}`,
+    `  trained, on other themes    ${gainText(heldOutThemes)}`,
+    `                              ${known(heldOutThemes)}`,
   ]
 }
 

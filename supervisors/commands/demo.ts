@@ -59,7 +59,7 @@ export async function demo(options: {
 /** Some two minutes on two cores. */
 const training = {
   ...{ layers: 2, blockSize: 8, anchors: 32, gamma: 4 },
-  ...{ epochs: 14, lr: 4e-3, warmup: 0.02, tokensPerStep: 1024, tokensPerBatch: 1024 },
+  ...{ epochs: 12, lr: 4e-3, warmup: 0.02, tokensPerStep: 1024, tokensPerBatch: 1024 },
   ...{ heldOut: 0.1, heldOutEvery: 100 },
 }
 

@@ -26,6 +26,7 @@ export const ending = ({ code, failure, status }: RunResult) => ({
   store: status.store,
 })
 
+/** What `--json` tells of it. */
 export function resultJson(result: RunResult) {
   const { source, ledger, training } = result.status
   return {

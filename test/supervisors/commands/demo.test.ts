@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { assertReadable, draftsmith } from '../../support/commands/draftsmith.ts'
 import { folder, listing } from '../../support/commands/golden-job.ts'
 
-test('demo: extracts, verifies, says what to try; started again, it finds all done', async (t) => {
+test('demo: extracts, trains, verifies, tells the gain; started again, it finds all done', async (t) => {
   const dir = folder(t)
   // Nothing is left in the user's home, and nothing is told to anyone.
   const home = folder(t)
@@ -13,7 +13,12 @@ test('demo: extracts, verifies, says what to try; started again, it finds all do
   assert.equal(first.code, 0, first.stderr)
   assert.match(first.stdout, /^Of 400 rows: 400 samples committed, 0 quarantined, 0 failed/m)
   assert.match(first.stdout, /^Verified: all 400 samples of the manifest are in file:/m)
-  assert.match(first.stdout, /^The hidden states are extracted\.$/m)
+  assert.match(first.stdout, /^Trained: step (\d+) of \1, .* seen in 12 epochs\.$/m)
+  assert.match(first.stdout, /^ {2}no drafter {18}1\.00$/m)
+  assert.match(first.stdout, /^ {2}the drafter, untrained {6}1\.\d\d /m)
+  const [, tau] = /^ {2}trained, on held-out rows {3}(\d\.\d\d) /m.exec(first.stdout) ?? []
+  assert.ok(Number(tau) >= 3, `τ on held-out rows: ${tau}`)
+  assert.match(first.stdout, /^ {2}trained, on other themes {4}\d\.\d\d /m)
   assert.match(first.stdout, /^Try next:$/m)
   assertReadable(first)
   const store = join(dir, 'demo', 'store')
@@ -24,6 +29,7 @@ test('demo: extracts, verifies, says what to try; started again, it finds all do
   assert.equal(second.code, 0, second.stderr)
   assert.match(second.stdout, /^All of it was there already: nothing was extracted\.$/m)
   assert.match(second.stdout, /^Since this start: 0 samples of 0 tokens/m)
+  assert.ok(second.stdout.includes(`trained, on held-out rows   ${tau}`), second.stdout)
   assert.deepEqual(listing(store), found)
   assert.deepEqual(listing(home), {})
 })
