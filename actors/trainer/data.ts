@@ -3,7 +3,7 @@ import type { Peer } from '../../protocol/peer.ts'
 import type { FeedSize } from '../../src/feed/feed-size.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
 
-/** What of held-out samples is looked at, at most: enough for a figure, short beside the training. */
+/** Held-out batches that are looked at, at most: enough for a figure, short beside the training. */
 const heldOutBatchesMax = 16
 
 /** A training's data as its trainer asks for them: a loader that starts anew is begun anew. */

@@ -81,8 +81,8 @@ export function requireTensors(
 
 /**
  * Norms at 1; matrices around 0, so that a product is about as large as what goes in: of a
- * deviation of 1 / √in, which is what transformers' 0.02 comes to in models of billions, and which small ones
- * learn from far sooner. The same seed gives the same values everywhere.
+ * deviation of 1 / √in. That is what transformers' 0.02 comes to in models of billions, and small
+ * ones learn from it far sooner. The same seed gives the same values everywhere.
  */
 export function initialDrafter(config: DrafterConfig, seed: number): Map<string, Float32Array> {
   const random = seededRandom(seed)

@@ -3,7 +3,7 @@ import type { DemoGains, Gain } from './demo-gains.ts'
 /** What people read of what the demo's drafter gains. */
 export function gainsText({ untrained, heldOutRows, heldOutThemes }: DemoGains): string[] {
   const known = ({ overlap4, overlap8 }: DemoGains['heldOutRows']) =>
-    `trained on: ${percent(overlap4)} of its answers' 4-grams, ${percent(overlap8)} of their 8-grams`
+    `trained on: ${percent(overlap4)} of its answers' 4-grams, ${percent(overlap8)} of the 8-grams`
   return [
     'Tokens of its own text that one step of the target brings (greedy; the text stays the same):',
     '  no drafter                  1.00',

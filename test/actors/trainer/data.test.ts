@@ -15,7 +15,7 @@ async function allOf(batches: AsyncIterable<TrainingBatch>): Promise<TrainingBat
   return all
 }
 
-test('trainer’s data: a loader that starts anew is begun anew, whatever it is asked first', async (t) => {
+test('trainer’s data: a loader that starts anew is begun anew, whoever asks', async (t) => {
   const train = { heldOut: 0.5, tokensPerBatch: 512 }
   const tree = await loaderTree(t, rows, { place: 'file', train })
   const data = new TrainingData(tree.loader)
@@ -38,7 +38,7 @@ test('trainer’s data: a loader that starts anew is begun anew, whatever it is 
   assert.equal(typeof (await data.next(0)), 'object')
 })
 
-test('trainer’s data: a loader that dies between held-out batches gives the rest of them', async (t) => {
+test('trainer’s data: a loader that dies between held-out batches gives the rest', async (t) => {
   const train = { heldOut: 0.5, tokensPerBatch: 512 }
   const tree = await loaderTree(t, rows, { place: 'file', train })
   const data = new TrainingData(tree.loader)

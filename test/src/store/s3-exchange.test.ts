@@ -162,7 +162,7 @@ test('s3 exchange: an answer cut in its middle is none; no HTTP has a code', asy
   await assert.rejects(gibberish.put(text('x')), { code: 'ANSWER_NOT_HTTP' })
 })
 
-test('s3 exchange: a connection that the store will close in a second is not used again', async (t) => {
+test('s3 exchange: a connection that the store will close soon is not used again', async (t) => {
   const says = (seconds: number) =>
     `HTTP/1.1 200 OK\r\nETag: "e"\r\nKeep-Alive: timeout=${seconds}\r\nContent-Length: 0\r\n\r\n`
   for (const [seconds, connections] of [

@@ -4,8 +4,8 @@ import { draftsmithMain } from '../program.ts'
 
 /** `draftsmith ARGS` as a shell runs it: a process of its own, waited for. */
 
-/** Against hangs: the longest of these takes some seconds on a quiet machine. */
-const endMs = 90_000
+/** Against hangs: most of these take some seconds on a quiet machine. */
+const usualEndMs = 90_000
 
 export interface Ended {
   readonly code: number | null
@@ -17,13 +17,15 @@ export interface Ended {
 export interface Surroundings {
   readonly dir: string
   readonly env?: Readonly<Record<string, string>>
+  /** Of one that takes minutes: after so long it hangs. */
+  readonly endMs?: number
 }
 
 export function draftsmith(args: readonly string[], at: Surroundings): Promise<Ended> {
   const options = {
     cwd: at.dir,
     env: { ...plainEnv(at.dir), ...at.env },
-    timeout: endMs,
+    timeout: at.endMs ?? usualEndMs,
     killSignal: 'SIGKILL',
     maxBuffer: 64 * 2 ** 20,
   } as const
