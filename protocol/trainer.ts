@@ -1,5 +1,6 @@
 import type { TrainingState } from '../src/checkpoint/tensors.ts'
 import { request } from './contract.ts'
+import type { GaveUp } from './ledger.ts'
 
 /** What a trainer has to save. */
 export type Capture =
@@ -55,6 +56,8 @@ export interface TrainerStatus {
   readonly transferShare: number | null
   /** All epochs are over, and the last state is ready to be saved. */
   readonly outcome: { readonly steps: number } | null
+  /** It trains no more, for what a person has to change: it would meet it again. */
+  readonly gaveUp: GaveUp | null
 }
 
 export const trainerContract = {

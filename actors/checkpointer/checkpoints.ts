@@ -15,11 +15,12 @@ import {
   removeCheckpoint,
   toRemove,
 } from '../../src/checkpoint/retain.ts'
-import { saveCheckpoint } from '../../src/checkpoint/save.ts'
+import { requireFinite, saveCheckpoint } from '../../src/checkpoint/save.ts'
 import type { CheckpointState } from '../../src/checkpoint/state.ts'
 import { abortUnfinishedSaves } from '../../src/checkpoint/sweep.ts'
 import type { TrainingState } from '../../src/checkpoint/tensors.ts'
 import type { Clock, Random } from '../../src/clock.ts'
+import { isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import type { PartSizes } from '../../src/store/put-file.ts'
@@ -51,6 +52,18 @@ export class Checkpoints {
   /** What starts before this one left half sent goes. */
   sweep(): Promise<void> {
     return abortUnfinishedSaves(this.#parts.store)
+  }
+
+  /** Whether it can be gone on from: what holds NaN or infinity stays so, and is not saved. */
+  async isSound(state: TrainingState): Promise<boolean> {
+    try {
+      await requireFinite(state)
+      return true
+    } catch (error) {
+      if (!isFailure(error, 'invalid')) throw error
+      this.#parts.log.error({ err: error }, 'no checkpoint of it is made')
+      return false
+    }
   }
 
   async save(state: TrainingState): Promise<CheckpointRef> {

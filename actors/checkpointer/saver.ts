@@ -13,7 +13,7 @@ import { checkpointerMachine } from './machine.ts'
 const pauseMs = 5000
 
 export interface SaverParts {
-  readonly checkpoints: Pick<Checkpoints, 'prune' | 'save' | 'sweep'>
+  readonly checkpoints: Pick<Checkpoints, 'isSound' | 'prune' | 'save' | 'sweep'>
   /** What the trainer has, unless it is what was saved already. */
   readonly capture: (saved: CheckpointRef | null) => Promise<Capture>
   readonly everyMinutes: number
@@ -146,7 +146,9 @@ export class Saver {
   /** Each try captures anew: no copy of a state is held while a store is away. */
   async #once(): Promise<CheckpointRef | null> {
     const captured = await this.#captured()
-    if (captured.kind !== 'state') {
+    const isOfUse =
+      captured.kind === 'state' && (await this.#parts.checkpoints.isSound(captured.state))
+    if (!isOfUse) {
       this.#life.send({ type: 'nothing' })
       return captured.kind === 'saved' ? this.#last : null
     }

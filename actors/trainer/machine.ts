@@ -1,10 +1,13 @@
 import { assign, fromPromise, setup, stateIn } from 'xstate'
+import { type Failure, isFailure } from '../../src/failure.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
 
 /**
  * The life of a trainer: it restores what was saved, gathers the batches of a step, computes it,
  * looks at held-out samples now and then, and gathers again. Told to drain, it ends the step it
- * computes and begins none. What each state does is given by `worker.ts`.
+ * computes and begins none. What another start would meet again is for a person to change: it
+ * does nothing more then; any other error ends the thread. What each state does is given by
+ * `worker.ts`.
  */
 
 /** What was gathered for a step. */
@@ -17,9 +20,28 @@ export type Gathered =
 
 const notGiven = fromPromise<never, never>(() => Promise.reject(new Error('a step is not given')))
 
+interface Context {
+  readonly startsPaused: boolean
+  readonly batches: readonly TrainingBatch[]
+  readonly failure: Failure | null
+}
+
+/** A configuration, a checkpoint or data that cannot be trained with. */
+const isLasting = (error: unknown): error is Failure =>
+  isFailure(error, 'invalid') || isFailure(error, 'corrupt')
+
+const failing = {
+  guard: ({ event }: { event: { readonly error: unknown } }) => isLasting(event.error),
+  target: 'failed',
+  actions: {
+    type: 'keep',
+    params: ({ event: { error } }: { event: { readonly error: unknown } }) => error,
+  },
+} as const
+
 export const trainerMachine = setup({
   types: {
-    context: {} as { readonly startsPaused: boolean; readonly batches: readonly TrainingBatch[] },
+    context: {} as Context,
     events: {} as { type: 'drain' } | { type: 'pause' } | { type: 'continue' },
     input: {} as { readonly paused: boolean },
   },
@@ -30,6 +52,9 @@ export const trainerMachine = setup({
     compute: notGiven as ReturnType<typeof fromPromise<boolean, readonly TrainingBatch[]>>,
     measure: notGiven as ReturnType<typeof fromPromise<void, void>>,
   },
+  actions: {
+    keep: assign((_, error: unknown) => ({ failure: isLasting(error) ? error : null })),
+  },
   guards: {
     told: stateIn({ stop: 'told' }),
     free: stateIn({ pace: 'free' }),
@@ -37,7 +62,7 @@ export const trainerMachine = setup({
   },
 }).createMachine({
   type: 'parallel',
-  context: ({ input }) => ({ startsPaused: input.paused, batches: [] }),
+  context: ({ input }) => ({ startsPaused: input.paused, batches: [], failure: null }),
   states: {
     stop: { initial: 'no', states: { no: { on: { drain: 'told' } }, told: {} } },
     pace: {
@@ -58,7 +83,7 @@ export const trainerMachine = setup({
             { guard: 'free', target: 'restoring' },
           ],
         },
-        restoring: { invoke: { src: 'restore', onDone: 'gathering' } },
+        restoring: { invoke: { src: 'restore', onDone: 'gathering', onError: failing } },
         gathering: {
           always: { guard: 'told', target: 'drained' },
           invoke: {
@@ -75,6 +100,7 @@ export const trainerMachine = setup({
               { guard: ({ event }) => event.output.kind === 'finished', target: 'judging' },
               { target: 'gathering', reenter: true },
             ],
+            onError: failing,
           },
         },
         /** The batches of a step are there. */
@@ -92,13 +118,16 @@ export const trainerMachine = setup({
               { guard: ({ event }) => event.output, target: 'measuring' },
               { target: 'gathering' },
             ],
+            onError: failing,
           },
           exit: assign({ batches: [] }),
         },
-        measuring: { invoke: { src: 'measure', onDone: 'gathering' } },
+        measuring: { invoke: { src: 'measure', onDone: 'gathering', onError: failing } },
         /** The last look, at what the whole training has come to. */
-        judging: { invoke: { src: 'measure', onDone: 'finished' } },
+        judging: { invoke: { src: 'measure', onDone: 'finished', onError: failing } },
         finished: { always: { guard: 'told', target: 'drained' } },
+        /** The run hears of it, and ends. */
+        failed: { always: { guard: 'told', target: 'drained' } },
         drained: { type: 'final' },
       },
     },

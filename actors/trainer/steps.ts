@@ -4,7 +4,7 @@ import type { Pulse } from '../../protocol/pulse.ts'
 import type { TrainerStatus } from '../../protocol/trainer.ts'
 import { identityOf } from '../../src/checkpoint/accept.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
-import { Failure } from '../../src/failure.ts'
+import { explain, Failure } from '../../src/failure.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
 import type { Log } from '../../src/log.ts'
 import { drafterTensors, initialDrafter } from '../../src/models/drafter-tensors.ts'
@@ -125,8 +125,11 @@ export class Steps {
     log.info(heldOut, 'on held-out samples')
   }
 
-  /** @param state  of the machine */
-  status(state: string): TrainerStatus {
+  /**
+   * @param state    of the machine
+   * @param failure  what ended the training, where something did
+   */
+  status(state: string, failure: Failure | null): TrainerStatus {
     const { input } = this.#parts
     const { epoch, heldOut, samples, skipped, step, steps, tokens } = this.progress
     return {
@@ -138,6 +141,7 @@ export class Steps {
       device: input.device,
       ...this.#shares(),
       outcome: state === 'finished' ? { steps: step } : null,
+      gaveUp: failure && { reason: explain(failure), remedy: failure.remedy ?? null },
     }
   }
 

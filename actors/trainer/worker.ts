@@ -36,7 +36,10 @@ const life = createActor(
 self.serve(trainerContract, () => ({
   state: (ask) => captureOf(ask, { data, input, learner, steps }),
   pause: (paused) => life.send({ type: paused ? 'pause' : 'continue' }),
-  status: () => steps.status(life.getSnapshot().value.work),
+  status: () => {
+    const { context, value } = life.getSnapshot()
+    return steps.status(value.work, context.failure)
+  },
 }))
 self.live({
   drain: async () => {

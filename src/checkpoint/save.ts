@@ -36,12 +36,13 @@ export interface SaveOptions {
  */
 export async function saveCheckpoint(
   store: ObjectStore,
-  { progress, tensors, maps }: TrainingState,
+  state: TrainingState,
   options: SaveOptions,
 ): Promise<WholeCheckpoint> {
   const { writer, now } = options
+  const { progress, tensors, maps } = state
   const { step, training } = progress
-  await requireFinite(step, tensors)
+  await requireFinite(state)
   const name = checkpointName({ step, writer })
   const put = (file: CheckpointFile, parts: readonly Uint8Array[]) =>
     putParts(store, { key: fileKey(name, file), parts }, options)
@@ -51,12 +52,12 @@ export async function saveCheckpoint(
   const optimizer = await put('optimizer', encodeSafetensors(optimizerTensors(tensors), metadata))
   probe('checkpoint.optimizer-put')
   const savedAt = new Date(now).toISOString()
-  const state: CheckpointState = { format: 1, ...progress, savedAt, files: { model, optimizer } }
-  await put('state', [encodeState(state)])
+  const kept: CheckpointState = { format: 1, ...progress, savedAt, files: { model, optimizer } }
+  await put('state', [encodeState(kept)])
   probe('checkpoint.state-put')
   await tellHint(store, { name, training, step, savedAt }, options)
   probe('checkpoint.hint-put')
-  return { name, step, writer, state }
+  return { name, step, writer, state: kept }
 }
 
 async function putParts(
@@ -76,8 +77,13 @@ async function putParts(
   return { bytes, crc32: crc }
 }
 
-/** A tensor at a time: the thread shows life meanwhile. */
-async function requireFinite(step: number, tensors: TrainingState['tensors']): Promise<void> {
+/**
+ * A tensor at a time: the thread shows life meanwhile.
+ *
+ * @throws  Failure `invalid`: there is NaN or infinity among them; names the tensors
+ */
+export async function requireFinite({ progress, tensors }: TrainingState): Promise<void> {
+  const { step } = progress
   const bad: string[] = []
   for (const tensor of tensors) {
     bad.push(...nonFiniteTensors([tensor]))

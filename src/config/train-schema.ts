@@ -6,7 +6,7 @@ import { bytes, count, trainingDevice } from './fields.ts'
 const share = z.number().min(0).lt(1)
 const moment = z.number().min(0).lt(1)
 
-export const train = z.strictObject({
+const fields = z.strictObject({
   mode: z.enum(['offline', 'online']).default('offline'),
   devices: z.array(trainingDevice).min(1).default(['cpu']),
   isolation: z.enum(['thread', 'process']).default('thread'),
@@ -83,6 +83,11 @@ export const train = z.strictObject({
   keep: z
     .strictObject({ last: count.default(3), every: count.nullable().default(null) })
     .prefault({}),
+})
+
+export const train = fields.refine(({ lr, minLr }) => minLr <= lr, {
+  path: ['minLr'],
+  message: 'more than what it falls from. want=train.lr or less',
 })
 
 export type TrainConfig = z.output<typeof train>

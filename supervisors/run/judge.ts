@@ -38,6 +38,7 @@ export function judge({ ledger, source, training }: Heard): RunEvent[] {
   return [
     ...judgeStore(ledger.gaveUp),
     ...judgeStore(training?.checkpoints.gaveUp ?? null),
+    ...judgeTrainer(training?.trainer.gaveUp ?? null),
     ...judgeWorks(works),
   ]
 }
@@ -46,6 +47,13 @@ function judgeStore(gaveUp: GaveUp | null): RunEvent[] {
   if (!gaveUp) return []
   const remedy = `${gaveUp.remedy ?? seeStore} ${goOn}`
   return [{ type: 'gaveUp', failure: new Failure('unavailable', gaveUp.reason, { remedy }) }]
+}
+
+function judgeTrainer(gaveUp: GaveUp | null): RunEvent[] {
+  if (!gaveUp) return []
+  const remedy = gaveUp.remedy ?? 'Read in the log what it met.'
+  const failure = new Failure('invalid', `the training ended: ${gaveUp.reason}`, { remedy })
+  return [{ type: 'gaveUp', failure }]
 }
 
 function judgeWorks(works: readonly Progress[]): RunEvent[] {

@@ -81,6 +81,7 @@ export const trainingStatus = ({
     outsideShare: 0.02,
     transferShare: 0,
     outcome: null,
+    gaveUp: null,
     ...trainer,
   },
   checkpoints: {

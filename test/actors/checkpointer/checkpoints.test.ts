@@ -49,6 +49,15 @@ test('checkpoints: the last ones stay, and those of another training', async () 
   assert.equal((await restore())?.from.step, 40)
 })
 
+test('checkpoints: what holds NaN or infinity is not sound', async () => {
+  const { checkpoints } = rig({ last: 1, every: null })
+  const state = trainedAt(10)
+  assert.equal(await checkpoints.isSound(state), true)
+  const [first] = state.tensors
+  first?.v.fill(Number.POSITIVE_INFINITY, 0, 1)
+  assert.equal(await checkpoints.isSound(state), false)
+})
+
 test('checkpoints: what a failed save has sent goes with the next prune', async () => {
   const { store, checkpoints, save, steps } = rig({ last: 3, every: null })
   await save(10)

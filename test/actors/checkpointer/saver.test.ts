@@ -26,10 +26,11 @@ function rig(overrides: Partial<SaverParts> = {}) {
   const began: number[] = []
   const pruned: string[] = []
   const ends: ((failure?: Failure) => void)[] = []
-  const trainer = { step: 10 }
+  const trainer = { step: 10, sound: true }
   const saver = new Saver({
     checkpoints: {
       sweep: async () => undefined,
+      isSound: async () => trainer.sound,
       save: ({ progress: { step } }) => {
         began.push(step)
         return new Promise((resolve, reject) => {
@@ -61,6 +62,14 @@ function rig(overrides: Partial<SaverParts> = {}) {
   }
   return { saver, clock, began, pruned, trainer, end, pass }
 }
+
+test('saver: what holds NaN is not tried again, nor waited for', async () => {
+  const { saver, began, trainer } = rig()
+  trainer.sound = false
+  assert.equal(await saver.save(), null)
+  await saver.drain()
+  assert.deepEqual([began, saver.status().state], [[], 'closed'])
+})
 
 test('saver: who asks while one is saved is answered by the next, all by one', async () => {
   const { saver, began, trainer, end } = rig()
@@ -181,7 +190,8 @@ test('saver: what cannot be put in order fails no save', async () => {
   const refuse = async () => {
     throw away
   }
-  const checkpoints = { save: async () => refOf(10), prune: refuse, sweep: refuse }
+  const isSound = async () => true
+  const checkpoints = { isSound, save: async () => refOf(10), prune: refuse, sweep: refuse }
   const { saver } = rig({ checkpoints })
   assert.equal((await saver.save())?.step, 10)
   assert.deepEqual([saver.status().state, saver.status().lastError], ['idle', null])

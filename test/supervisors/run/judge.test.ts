@@ -81,6 +81,15 @@ test('judge: a run that trains is finished with its training, and begun by eithe
   assert.deepEqual(at(done, readerStatus()), [{ type: 'replayed' }])
 })
 
+test('judge: a training that cannot go on ends the run, with its own remedy', () => {
+  const gaveUp = { reason: 'the checkpoint is of another training', remedy: 'Name another.' }
+  const training = trainingStatus({ trainer: { gaveUp } })
+  const [lost] = judgeAll({ source: readerStatus(), ledger: ledgerStatus(), training })
+  assert.ok(lost?.type === 'gaveUp' && lost.failure.kind === 'invalid')
+  assert.match(lost.failure.message, /the checkpoint is of another training/)
+  assert.equal(lost.failure.remedy, 'Name another.')
+})
+
 test('judge: without its checkpoints a training does not go on', () => {
   const gaveUp = { reason: 'no checkpoint was saved for 30 minutes', remedy: null }
   const training = trainingStatus({ checkpoints: { gaveUp } })
