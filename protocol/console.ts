@@ -14,6 +14,13 @@ export interface RootControl {
   kill(actor: string): Promise<void>
   /** So many requests to the store at once, for as long as this run lasts. */
   setMaxParallel(requests: number): Promise<void>
+  /**
+   * Saves what is trained by now; the training goes on.
+   *
+   * @returns  the checkpoint's name; null where there is nothing to save
+   * @throws   Failure `invalid`: nothing trains; else as the store throws it
+   */
+  checkpoint(): Promise<string | null>
   /** Drains, saves and exits 5: resumable. */
   stop(): void
 }

@@ -64,6 +64,14 @@ const commands: Readonly<Record<string, Command>> = {
       return `${actor} was ended; its supervisor starts it again.`
     },
   },
+  checkpoint: {
+    usage: 'checkpoint',
+    help: 'save what is trained by now; the training goes on',
+    run: async (root) => {
+      const name = await root.checkpoint()
+      return name === null ? 'There is nothing to save yet.' : `Saved: checkpoints/${name}`
+    },
+  },
   stop: {
     usage: 'stop',
     help: 'drain, save and exit; the same command goes on later',

@@ -11,7 +11,10 @@ export function trainingLines({ trainer, checkpoints }: TrainingStatus, now: num
   return [
     `training ${trainer.training || '(not begun)'}: ${progressText(trainer)}`,
     ...(last
-      ? [`  ${measuredText(last)}, lr ${short(last.lr)}, gradient ${short(last.gradientNorm)}`]
+      ? [
+          `  ${measuredText(last)}, lr ${short(last.lr)}, gradient ${short(last.gradientNorm)}`,
+          `  right by slot: ${last.accuracyBySlot.map(percent).join(' ')}`,
+        ]
       : []),
     ...(heldOut ? [`  held out at step ${count(heldOut.step)}: ${measuredText(heldOut)}`] : []),
     checkpointLine(checkpoints, now),
@@ -19,7 +22,7 @@ export function trainingLines({ trainer, checkpoints }: TrainingStatus, now: num
 }
 
 function progressText(trainer: TrainerStatus): string {
-  const { epoch, epochs, samples, skipped, state, tokens } = trainer
+  const { epoch, epochs, outsideShare, samples, skipped, state, tokens, transferShare } = trainer
   const parts = [
     state,
     `step ${stepText(trainer)}`,
@@ -27,6 +30,8 @@ function progressText(trainer: TrainerStatus): string {
     `${count(samples)} samples, ${count(tokens)} tokens`,
     `${perSecond(trainer.tokensPerSecond)} tokens/s on ${trainer.device}`,
   ]
+  if (outsideShare !== null) parts.push(`${percent(outsideShare)} outside onnxruntime`)
+  if (transferShare) parts.push(`${percent(transferShare)} in transfers`)
   if (skipped > 0) parts.push(`${count(skipped)} steps skipped: not finite`)
   return parts.join(', ')
 }
@@ -46,5 +51,9 @@ function checkpointLine({ last, lastError }: CheckpointerStatus, now: number): s
   const age = eta((now - last.savedAt) / 1000)
   return `checkpoints ${last.name}, ${formatBytes(last.bytes)}, ${age} ago${trouble}`
 }
+
+/** A slot that was never supervised has no share. */
+const percent = (share: number): string =>
+  Number.isFinite(share) ? `${(100 * share).toFixed(0)} %` : '–'
 
 const short = (value: number): string => value.toPrecision(3)

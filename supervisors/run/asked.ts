@@ -3,6 +3,7 @@ import { ledgerContract } from '../../protocol/ledger.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import { sourceContract } from '../../protocol/source.ts'
 import { trainerContract } from '../../protocol/trainer.ts'
+import { Failure } from '../../src/failure.ts'
 import type { Tree } from '../engine/tree.ts'
 import type { Job } from '../job.ts'
 import { trainingIds } from '../training-ids.ts'
@@ -30,3 +31,10 @@ export const askedOf = (tree: Tree, { filling, trains }: Job): Asked => ({
       }
     : null,
 })
+
+/** As `RootControl.checkpoint`. */
+export async function saveCheckpoint(asked: Asked | undefined): Promise<string | null> {
+  const checkpointer = asked?.training?.checkpointer
+  if (!checkpointer) throw new Failure('invalid', 'no drafter is trained here')
+  return (await checkpointer.again((ask) => ask.save()))?.name ?? null
+}

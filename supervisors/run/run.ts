@@ -15,7 +15,7 @@ import { keepLock } from '../lock-beat.ts'
 import { logTarget } from '../log-target.ts'
 import { root } from '../root.ts'
 import { waitsForExtraction } from '../training.ts'
-import { type Asked, askedOf } from './asked.ts'
+import { type Asked, askedOf, saveCheckpoint } from './asked.ts'
 import { begunTraining } from './begun-training.ts'
 import { RunClaims } from './claims.ts'
 import { Handover } from './handover.ts'
@@ -120,6 +120,10 @@ export class RunProcess implements RootControl {
   async setMaxParallel(requests: number): Promise<void> {
     this.#log.info({ maxParallel: requests }, 'told how many requests may be open at once')
     await this.#cap.set(requests)
+  }
+
+  checkpoint(): Promise<string | null> {
+    return saveCheckpoint(this.#planted)
   }
 
   stop(): void {

@@ -4,7 +4,7 @@ import { completions, runLine } from '../../../actors/console/command.ts'
 import { eta, perSecond } from '../../../actors/console/numbers.ts'
 import { statusText } from '../../../actors/console/text.ts'
 import type { ActorStatus, RootControl, RunStatus } from '../../../protocol/console.ts'
-import { importerStatus, ledgerStatus, runStatus } from '../../support/statuses.ts'
+import { importerStatus, ledgerStatus, runStatus, trainingStatus } from '../../support/statuses.ts'
 
 const member = (id: string, of: Partial<ActorStatus> = {}): ActorStatus => ({
   id,
@@ -51,6 +51,10 @@ function rootOf(status: RunStatus = runStatus({ actors: tree })) {
     },
     kill: async (actor) => void told.push(`kill ${actor}`),
     setMaxParallel: async (requests) => void told.push(`set ${requests}`),
+    checkpoint: async () => {
+      told.push('checkpoint')
+      return '00000040-writer'
+    },
     stop: () => void told.push('stop'),
   }
   return { root, told }
@@ -157,6 +161,31 @@ test('status text: while the store is busy it tells the cap in force, and the wh
     /40 of 49 permits for requests given out \(99 at the peak; the store is busy: adapting/,
   )
   assert.match(text, /, up to 99 once it answers\)/)
+})
+
+test('status text: of a training, how far it is, what it is worth, and what is saved', () => {
+  const text = statusText(runStatus({ source: null, training: trainingStatus() }), 120_000)
+  for (const line of [
+    /^training training-1: computing, step 50 of 200, epoch 2 of 6, 1,200 samples, 30,000 tokens, /m,
+    /, 1,235 tokens\/s on cpu, 2 % outside onnxruntime$/m,
+    /^ {2}loss 1\.500, 62\.5 % right, τ 2\.35, lr 0\.000600, gradient 0\.500$/m,
+    /^ {2}right by slot: 75 % 50 %$/m,
+    /^ {2}held out at step 40: loss 1\.500/m,
+    /^checkpoints 00000040-writer, 2\.5 MB, 01:00 ago$/m,
+  ]) {
+    assert.match(text, line)
+  }
+  const trouble = trainingStatus({ checkpoints: { last: null, lastError: 'access denied' } })
+  assert.match(
+    statusText(runStatus({ training: trouble }), 0),
+    /the last try failed: access denied$/m,
+  )
+})
+
+test('console: a checkpoint on demand tells its name', async () => {
+  const { root, told } = rootOf()
+  assert.equal(await runLine(root, 'checkpoint'), 'Saved: checkpoints/00000040-writer')
+  assert.deepEqual(told, ['checkpoint'])
 })
 
 test('status text: before an actor has answered, what is known is told', () => {
