@@ -84,3 +84,12 @@ test('train: what a checkpoint is not of, or holds, is told once and nothing han
     cpSync(join(job.dir, 'kept'), checkpoint, { recursive: true })
   }
 })
+
+test('train: steps in a row that are not finite end it, once, with their rows', async (t) => {
+  const endless = { ...train, epochs: 40, lr: 1e30, warmup: 0, skipsMax: 2 }
+  const job = await layOutJob(t, { rows: 20, tokens: { min: 20, max: 40 }, train: endless })
+  const { code, stderr } = await start(t, ['run', job.config], job).ended()
+  assert.equal(code, 4, stderr)
+  assert.match(stderr, /2 steps in a row were not finite\. step=\d+, rows=[0-9a-f]{32}/)
+  assert.ok(!stderr.includes('"msg":"restarting"'), stderr)
+})
