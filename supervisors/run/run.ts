@@ -122,9 +122,7 @@ export class RunProcess implements RootControl {
     await this.#cap.set(requests)
   }
 
-  checkpoint(): Promise<string | null> {
-    return saveCheckpoint(this.#planted)
-  }
+  checkpoint = (): Promise<string | null> => saveCheckpoint(this.#planted)
 
   stop(): void {
     this.#life.send({ type: 'stop', code: exitCodes.stopped })
