@@ -52,7 +52,7 @@ export interface TrainerStatus {
   readonly device: string
   /** Shares of the time of steps since the start: outside onnxruntime, */
   readonly outsideShare: number | null
-  /** and in carrying tensors to the device and back, which a training on cpu never does. */
+  /** and in carrying tensors to the device and back: 0 on cpu, null on cuda, which cannot tell. */
   readonly transferShare: number | null
   /** All epochs are over, and the last state is ready to be saved. */
   readonly outcome: { readonly steps: number } | null

@@ -176,7 +176,7 @@ export class Steps {
     if (this.#stepsMs === 0) return { outsideShare: null, transferShare: null }
     return {
       outsideShare: 1 - insideMs / this.#stepsMs,
-      transferShare: transferMs / this.#stepsMs,
+      transferShare: transferMs === null ? null : transferMs / this.#stepsMs,
     }
   }
 

@@ -231,6 +231,7 @@ export const vjpRules: { readonly [O in Op]: VjpRule<O> } = {
     return [() => b.op('RotaryEmbedding', [g, positions, cos, b.neg(sin)], node.attributes)]
   }),
   GroupQueryAttention: refused,
+  Loop: refused,
 }
 
 const size = (shape: readonly number[]): number => shape.reduce((product, dim) => product * dim, 1)

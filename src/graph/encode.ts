@@ -4,6 +4,7 @@ import {
   type AttributeProto,
   AttributeProto_AttributeType,
   AttributeProtoSchema,
+  GraphProtoSchema,
   ModelProtoSchema,
   type NodeProtoSchema,
   TensorProto_DataLocation,
@@ -49,9 +50,6 @@ const dataTypes: { readonly [E in ElementType]: TensorProto_DataType } = {
  */
 export function encodeGraph(graph: Graph, version: 'newest' | 'webgpu' = 'newest'): Uint8Array {
   const { ir: irVersion, opset } = version === 'newest' ? newest : ofWebgpu
-  const { nodes, initializers } = reachable(graph)
-  const { names, copies } = outputNames(graph, nodes)
-  const standing = inRunOrder(nodes)
   const model = create(ModelProtoSchema, {
     irVersion,
     producerName: 'draftsmith',
@@ -59,18 +57,24 @@ export function encodeGraph(graph: Graph, version: 'newest' | 'webgpu' = 'newest
       { domain: '', version: opset },
       { domain: contribDomain, version: 1n },
     ],
-    graph: {
-      name: 'draftsmith',
-      input: graph.inputs.map((value) => valueInfo(value.name, value)),
-      initializer: initializers.map(tensor),
-      node: [
-        ...standing.map((one) => node(one, names)),
-        ...copies.map((one) => copyNode(one, names)),
-      ],
-      output: graph.outputs.map(({ name, value }) => valueInfo(name, value)),
-    },
+    graph: graphOf(graph, 'draftsmith'),
   })
   return toBinary(ModelProtoSchema, model)
+}
+
+function graphOf(graph: Graph, name: string): MessageInitShape<typeof GraphProtoSchema> {
+  const { nodes, initializers } = reachable(graph)
+  const { names, copies } = outputNames(graph, nodes)
+  return {
+    name,
+    input: graph.inputs.map((value) => valueInfo(value.name, value)),
+    initializer: initializers.map(tensor),
+    node: [
+      ...inRunOrder(nodes).map((one) => node(one, names)),
+      ...copies.map((one) => copyNode(one, names)),
+    ],
+    output: graph.outputs.map(({ name, value }) => valueInfo(name, value)),
+  }
 }
 
 function valueInfo(name: string, value: Value): MessageInitShape<typeof ValueInfoProtoSchema> {
@@ -146,6 +150,10 @@ function attribute(name: string, value: Attribute): AttributeProto {
   if (typeof value === 'number') return attributeProto({ name, type: types.INT, i: BigInt(value) })
   if (typeof value === 'string') {
     return attributeProto({ name, type: types.INT, i: BigInt(dataTypes[value]) })
+  }
+  if ('graph' in value) {
+    const g = create(GraphProtoSchema, graphOf(value.graph, name))
+    return attributeProto({ name, type: types.GRAPH, g })
   }
   if ('text' in value) {
     return attributeProto({ name, type: types.STRING, s: Buffer.from(value.text) })

@@ -16,7 +16,7 @@ import {
   type TensorType,
   type Value,
 } from './ops.ts'
-import { Mismatch } from './shapes.ts'
+import { Mismatch, sameShape } from './shapes.ts'
 import type { Composite, Node, Region, Step } from './tape.ts'
 
 /** Bytes inside another file: a tensor of a safetensors file, where it lies. */
@@ -53,8 +53,15 @@ export class Graph {
   readonly #taken = new Set<string>()
   readonly #constants = new Map<string, Value>()
   readonly #numbers = new Map<Value, Float32Array>()
+  readonly #bound = new Map<string, Value>()
+  readonly #names: string
   #tape: Step[] = []
   #prefix = ''
+
+  /** @param names  what all of its names begin with: of a graph within another one */
+  constructor(names = '') {
+    this.#names = names
+  }
 
   /** Of what was built so far, in order. */
   get tape(): readonly Step[] {
@@ -79,7 +86,14 @@ export class Graph {
     this.#tape.push(step)
   }
 
+  /** `value` stands for the input of this name, which then is none. */
+  bind(name: string, value: Value): void {
+    this.#bound.set(name, value)
+  }
+
   input(name: string, type: TensorType): Value {
+    const bound = this.#bound.get(name)
+    if (bound) return this.#fitting(name, bound, type)
     const value = { ...type, name: this.#claim(name) }
     this.inputs.push(value)
     return value
@@ -179,6 +193,12 @@ export class Graph {
     this.outputs.push({ name, value })
   }
 
+  #fitting(name: string, bound: Value, type: TensorType): Value {
+    if (bound.dtype === type.dtype && sameShape(bound.shape, type.shape)) return bound
+    const facts = `input=${name}, want=${describe(type)}, found=${describe(bound)}`
+    throw new Failure('invalid', `an input is bound to a value of another kind. ${facts}`)
+  }
+
   #infer<O extends Op>(name: string, op: O, inputs: InputsOf<O>, attributes: AttributesOf<O>) {
     try {
       return inferRules[op](inputs, attributes)
@@ -201,7 +221,8 @@ export class Graph {
     return this.#claimWhole(`${this.#prefix}${name}`)
   }
 
-  #claimWhole(name: string): string {
+  #claimWhole(local: string): string {
+    const name = `${this.#names}${local}`
     if (this.#taken.has(name)) throw new Failure('invalid', `name taken in the graph. name=${name}`)
     this.#taken.add(name)
     return name

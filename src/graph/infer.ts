@@ -57,6 +57,25 @@ export const inferRules: InferRules = {
   Equal: ([a, b]) => [{ ...broadcast(a, b), dtype: 'BOOL' }],
   Less: ([a, b]) => [{ ...broadcast(a, b), dtype: 'BOOL' }],
   LessOrEqual: ([a, b]) => [{ ...broadcast(a, b), dtype: 'BOOL' }],
+  Loop([times, , ...carried], { body: { graph } }) {
+    need(times.shape.length === 0, 'times is no scalar')
+    const [count] = contents(times)
+    const [, , ...entering] = graph.inputs
+    const [, ...left] = graph.outputs.map(({ value }) => value)
+    need(entering.length === carried.length, `${carried.length} are carried into a body of others`)
+    carried.forEach((value, i) => {
+      for (const other of [entering[i], left[i]]) {
+        const same = other?.dtype === value.dtype && sameShape(other.shape, value.shape)
+        need(same, `what is carried as ${value.name} changes its type or shape`)
+      }
+    })
+    const gathered = left.slice(carried.length).map(({ dtype, shape }) => {
+      return { dtype, shape: [count, ...shape] }
+    })
+    const [first, ...more] = [...carried.map(({ dtype, shape }) => ({ dtype, shape })), ...gathered]
+    need(first !== undefined, 'nothing comes out of a loop')
+    return [first, ...more]
+  },
   And: ([a, b]) => [broadcast(boolean(a), boolean(b))],
   Not: ([x]) => [boolean(x)],
   Where([condition, yes, no]) {

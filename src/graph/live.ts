@@ -12,10 +12,19 @@ export function reachable(graph: Graph): {
   for (const node of graph.nodes.toReversed()) {
     if (!node.outputs.some((output) => wanted.has(output.name))) continue
     nodes.push(node)
-    for (const input of node.inputs) if (input) wanted.add(input.name)
+    for (const name of usedBy(node)) wanted.add(name)
   }
   return {
     nodes: nodes.reverse(),
     initializers: graph.initializers.filter(({ value }) => wanted.has(value.name)),
   }
+}
+
+/** What a node computes from, and what a graph within it takes from the one around it. */
+export function usedBy({ inputs, attributes }: Node): readonly string[] {
+  const given = inputs.flatMap((input) => input?.name ?? [])
+  const within = 'body' in attributes ? attributes.body.graph : undefined
+  if (!within) return given
+  const outputs = within.outputs.map(({ value }) => value.name)
+  return [...given, ...outputs, ...reachable(within).nodes.flatMap(usedBy)]
 }

@@ -4,6 +4,8 @@
  * does. What comes out of one is infer.ts's to say.
  */
 
+import type { Graph } from './graph.ts'
+
 /** Spelled as in safetensors files. */
 export type ElementType = 'F32' | 'F16' | 'BF16' | 'I64' | 'I32' | 'U16' | 'BOOL'
 
@@ -23,7 +25,12 @@ export interface Value extends TensorType {
   readonly name: string
 }
 
-export type Attribute = number | Float | Text | readonly number[] | ElementType
+export type Attribute = number | Float | Text | readonly number[] | ElementType | Body
+
+/** A graph within a node; it may use values of the graph around it as they are. */
+interface Body {
+  readonly graph: Graph
+}
 
 interface Unary {
   readonly inputs: readonly [x: Value]
@@ -80,6 +87,16 @@ interface Ops {
   readonly Equal: Binary
   readonly Less: Binary
   readonly LessOrEqual: Binary
+  /**
+   * Runs its body `times` times, an I64 scalar known while building. The body's inputs are the
+   * iteration from 0 (I64 scalar), a condition (BOOL scalar) and what is carried; its outputs the
+   * condition again, what is carried on, and what is gathered of each iteration. Outputs: what was
+   * carried at last, and what was gathered, [times, …].
+   */
+  readonly Loop: {
+    readonly inputs: readonly [times: Value, condition: undefined, ...carried: Value[]]
+    readonly attributes: { readonly body: Body }
+  }
   readonly And: Binary
   readonly Not: Unary
   readonly Where: {

@@ -1,4 +1,5 @@
 /** The order in which nodes stand in a file, for the sake of that in which they run. */
+import { usedBy } from './live.ts'
 import type { Node } from './tape.ts'
 
 /**
@@ -10,7 +11,7 @@ import type { Node } from './tape.ts'
  * @source  onnxruntime 1.30, `GraphViewer`, `Graph::ReverseDFSFrom`
  */
 export function inRunOrder(nodes: readonly Node[]): readonly Node[] {
-  const needed = new Set(nodes.flatMap(({ inputs }) => inputs.map((input) => input?.name)))
+  const needed = new Set(nodes.flatMap(usedBy))
   const isNeeded = ({ outputs }: Node) => outputs.some(({ name }) => needed.has(name))
   const ends = nodes.filter((node) => !isNeeded(node))
   return [...nodes.filter(isNeeded), ...ends.reverse()]

@@ -8,7 +8,7 @@ import { encodeGraph } from '../graph/encode.ts'
 import type { Graph } from '../graph/graph.ts'
 import { type Feeds, runFailure, tensorsOf } from './feed.ts'
 import { Gate } from './gate.ts'
-import { providerOf } from './provider.ts'
+import { providerOf, providerUnavailable } from './provider.ts'
 import { commonOptions, loadRuntime, type Runtime } from './runtime.ts'
 import type { SessionOptions } from './session.ts'
 import { isWithheld, withheldOutput, withholdOutputs } from './withheld-output.ts'
@@ -62,29 +62,28 @@ export async function openTrainingSession(
   return { spent, run, release: () => gate.through(() => session.release()) }
 }
 
-/** On other devices outputs would not be memory of the caller's: that is not built. */
+/** Whose outputs may be memory of the caller's: WebGPU's stay on the device. */
 function requireTrainable(device: string): void {
   providerOf(device)
-  if (device === 'cpu') return
-  throw new Failure('invalid', `training does not run on this device. device=${device}`, {
-    remedy: 'Name cpu in train.devices.',
-  })
+  if (device !== 'webgpu') return
+  throw new Failure('invalid', `such a session does not run on this device. device=${device}`)
 }
 
 async function create(
   runtime: Runtime,
   model: Uint8Array,
-  { threads }: SessionOptions,
+  { device, threads }: SessionOptions,
 ): Promise<InferenceSession> {
   try {
     return await runtime.InferenceSession.create(model, {
       ...commonOptions(threads),
-      executionProviders: ['cpu'],
+      executionProviders: [providerOf(device)],
       // Others merge what a region computes again in the backward pass with what it computed
       // before, and so keep what was to be forgotten.
       graphOptimizationLevel: 'disabled',
     })
   } catch (cause) {
+    if (device !== 'cpu') throw providerUnavailable(device, cause)
     throw new Failure('invalid', `training graph does not load. bytes=${model.length}`, { cause })
   }
 }

@@ -21,8 +21,11 @@ export interface MicroBatch {
 export interface Spent {
   /** Inside onnxruntime. */
   readonly insideMs: number
-  /** Of these, in runs that do nothing but carry tensors to the device or from it. */
-  readonly transferMs: number
+  /**
+   * Of these, in runs that do nothing but carry tensors to the device or from it. Null: what a run
+   * carries and what it computes are not told apart.
+   */
+  readonly transferMs: number | null
 }
 
 /** One thing at a time is asked of it, `read` apart. */

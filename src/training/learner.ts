@@ -25,6 +25,7 @@ import {
 } from './blocks.ts'
 import type { Engine, MicroBatch, Spent } from './engine.ts'
 import { HostEngine } from './host-engine.ts'
+import { LoopEngine } from './loop-engine.ts'
 import { ResidentEngine } from './resident-engine.ts'
 import { resultsOf } from './results.ts'
 
@@ -64,10 +65,10 @@ export interface LearnerParts extends SessionOptions {
   readonly draftVocab?: DraftVocab
   readonly options: LearningOptions
   /**
-   * What applies a step. Left out: what the device has, which is WebAssembly on cpu, a graph of its
-   * own on webgpu.
+   * What applies a step. Left out: what is right for the device, which is WebAssembly on cpu, a
+   * graph on webgpu, and on cuda a loop over the step's batches within one graph.
    */
-  readonly by?: 'wasm' | 'graph'
+  readonly by?: 'wasm' | 'graph' | 'loop'
 }
 
 /** What batches gave; the loss is Σ weight · cross-entropy over the weights' sum. */
@@ -216,6 +217,12 @@ const together = (parts: readonly Learnt[]): Learnt => ({
 })
 
 function engineFor(parts: LearnerParts): Engine {
-  const by = parts.by ?? (parts.device === 'webgpu' ? 'graph' : 'wasm')
-  return by === 'graph' ? new ResidentEngine(parts) : new HostEngine(parts)
+  const { by = appliedBy(parts.device) } = parts
+  if (by === 'graph') return new ResidentEngine(parts)
+  return by === 'loop' ? new LoopEngine(parts) : new HostEngine(parts)
+}
+
+function appliedBy(device: string): 'wasm' | 'graph' | 'loop' {
+  if (device === 'webgpu') return 'graph'
+  return device === 'cpu' ? 'wasm' : 'loop'
 }

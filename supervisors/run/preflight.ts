@@ -130,15 +130,13 @@ function requireTrainingHere({ devices, isolation }: TrainConfig): void {
   const problem =
     devices.length > 1
       ? 'one device trains in this version'
-      : devices[0].startsWith('cuda')
-        ? 'training runs on cpu and webgpu in this version'
-        : isolation === 'process'
-          ? 'training runs on a thread in this version'
-          : undefined
+      : isolation === 'process'
+        ? 'training runs on a thread in this version'
+        : undefined
   if (problem === undefined) return
   const facts = `train.devices=${devices.join(', ')}, train.isolation=${isolation}`
   throw new Failure('invalid', `the drafter cannot be trained so: ${problem}. ${facts}`, {
-    remedy: 'Set train.devices to [cpu] or [webgpu] and leave train.isolation out.',
+    remedy: 'Name one device in train.devices, and leave train.isolation out.',
   })
 }
 

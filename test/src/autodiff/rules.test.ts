@@ -271,6 +271,7 @@ test('autodiff: every operator is checked here, or has no gradient', () => {
     'GroupQueryAttention',
     'Less',
     'LessOrEqual',
+    'Loop',
     'Not',
     'Range',
     'Shape',

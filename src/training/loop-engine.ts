@@ -1,0 +1,146 @@
+/**
+ * Steps on cuda, where a run's inputs and outputs cross the bus: all batches of a step in one run,
+ * so that parameters and moments cross once a step. They lie in the process's own memory between
+ * steps. Batches of several shapes do not go round in one loop: of such a step the gradients cross,
+ * and the processor applies them.
+ */
+import { drafterTensors } from '../models/drafter-tensors.ts'
+import { clipCoefficientOf, ratesOf, type Stepped } from '../optim/adamw.ts'
+import { FlatTensors } from '../optim/flat.ts'
+import type { Feed, Feeds } from '../session/feed.ts'
+import { openTrainingSession, type TrainingSession } from '../session/training-session.ts'
+import { type Engine, lossOf, type MicroBatch, type Spent } from './engine.ts'
+import { frozenOf } from './frozen-feeds.ts'
+import { GraphsByShape, lossSettings } from './graphs-by-shape.ts'
+import { HostEngine } from './host-engine.ts'
+import type { LearnerParts } from './learner.ts'
+import { afterLoop, loopGraph } from './loop-graph.ts'
+import { stackedFeeds, stackedPlaces, unstack } from './stacked.ts'
+import { stateNames } from './step-graph.ts'
+
+const regions = ['parameters', 'firstMoments', 'secondMoments'] as const
+
+export class LoopEngine implements Engine {
+  readonly #parts: LearnerParts
+  readonly #host: HostEngine
+  readonly #frozen: Feeds
+  /** Where a step's state is written: what is trained is only overwritten with what is finite. */
+  readonly #next: FlatTensors
+  readonly #graphs: GraphsByShape<TrainingSession>
+
+  constructor(parts: LearnerParts) {
+    const { drafter, options } = parts
+    this.#parts = parts
+    this.#host = new HostEngine(parts)
+    this.#frozen = frozenOf(parts)
+    this.#next = new FlatTensors(drafterTensors(drafter))
+    this.#graphs = new GraphsByShape((of) => {
+      const loop = { settings: options.optimizer, times: timesOf(of.does) }
+      const graph = loopGraph(drafter, { loss: lossSettings(parts, of), ...loop })
+      return openTrainingSession(graph, parts)
+    })
+  }
+
+  get tensors(): FlatTensors {
+    return this.#host.tensors
+  }
+
+  get updates(): number {
+    return this.#host.updates
+  }
+
+  set updates(count: number) {
+    this.#host.updates = count
+  }
+
+  get spent(): Spent {
+    const insideMs = this.#host.spent.insideMs + this.#graphs.insideMs
+    return { insideMs, transferMs: null }
+  }
+
+  async step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
+    const [{ shape, dtype }, ...more] = batches
+    const isSame = (batch: MicroBatch) =>
+      batch.dtype === dtype &&
+      batch.shape.rows === shape.rows &&
+      batch.shape.tokens === shape.tokens &&
+      batch.shape.blocks === shape.blocks
+    if (!more.every(isSame)) return await this.#host.step(batches, lr)
+    const does = `step of ${batches.length}` as const
+    const session = await this.#graphs.of({ shape, dtype, does })
+    const state = this.#stateIn(this.tensors, (name) => name)
+    const feeds = { ...stackedFeeds(batches), ...this.#rates(batches.length, lr) }
+    const places = {
+      ...stackedPlaces(batches),
+      norm: floats([batches.length]),
+      squares: floats([batches.length, this.tensors.places.length]),
+    }
+    const after = this.#stateIn(this.#next, afterLoop)
+    await session.run({ ...state, ...this.#frozen, ...feeds }, { ...places, ...after })
+    unstack(places, batches)
+    const at = batches.length - 1
+    const squares = places.squares.data.subarray(at * this.tensors.places.length)
+    return this.#stepped(places.norm.data[at], { squares, loss: lossOf(batches) })
+  }
+
+  async judge(batch: MicroBatch): Promise<void> {
+    await this.#host.judge(batch)
+  }
+
+  /** They are in the process's own memory after each step. */
+  async read(): Promise<void> {}
+
+  async release(): Promise<void> {
+    await this.#graphs.release()
+    await this.#host.release()
+  }
+
+  #stepped(
+    gradientNorm: number,
+    { squares, loss }: { readonly squares: Float32Array; readonly loss: number },
+  ): Stepped {
+    if (!Number.isFinite(gradientNorm) || !Number.isFinite(loss)) {
+      const bad = this.tensors.places.filter((_, i) => !Number.isFinite(squares[i]))
+      return { state: 'skipped', tensors: bad.map(({ name }) => name) }
+    }
+    for (const { name, view } of this.tensors.places) {
+      for (const region of regions) view(region).set(this.#next.view(region, name))
+    }
+    this.updates++
+    const clipCoefficient = clipCoefficientOf(this.#parts.options.optimizer, gradientNorm)
+    return { state: 'applied', gradientNorm, clipCoefficient }
+  }
+
+  /** One update, at the last of the batches. */
+  #rates(times: number, lr: number): Feeds {
+    const { optimizer } = this.#parts.options
+    const { correction, keep } = ratesOf(optimizer, lr, this.updates + 1)
+    const { rate: ofOne } = ratesOf(optimizer, 1, this.updates + 1)
+    const all = (number: number) => floats([times], new Float32Array(times).fill(number))
+    const ends = floats([times])
+    ends.data[times - 1] = 1
+    return {
+      ...{ lr: all(lr), keep: all(keep), ends },
+      ...{ rates: all(ofOne), corrections: all(correction) },
+    }
+  }
+
+  #stateIn(tensors: FlatTensors, nameOf: (name: string) => string): Feeds {
+    const entries = drafterTensors(this.#parts.drafter).flatMap(({ name, shape }) =>
+      regions.map((region): [string, Feed] => {
+        const data = tensors.view(region, name)
+        return [nameOf(stateNames[region](name)), { dtype: 'F32', shape, data }]
+      }),
+    )
+    return Object.fromEntries(entries)
+  }
+}
+
+const timesOf = (does: string): number => Number(does.replace('step of ', ''))
+
+function floats(
+  shape: readonly number[],
+  data = new Float32Array(shape.reduce((product, dim) => product * dim, 1)),
+) {
+  return { dtype: 'F32', shape, data } as const
+}
