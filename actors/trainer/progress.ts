@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Measured } from '../../protocol/trainer.ts'
 import { identityOf } from '../../src/checkpoint/accept.ts'
 import type { TrainingProgress } from '../../src/checkpoint/state.ts'
+import type { TrainConfig } from '../../src/config/train-schema.ts'
 import { Failure } from '../../src/failure.ts'
 import { dataState, parseDataState } from '../../src/feed/data-state.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
@@ -14,6 +15,9 @@ const count = z.int().nonnegative()
 const scheduleSchema = z.object({
   /** Planned when the training began: the learning rate follows from it. */
   steps: count.positive(),
+  /** What that was planned for. */
+  epochs: count.positive(),
+  batchesPerStep: count.positive(),
   /** Steps that changed the parameters. */
   updates: count,
   /** Steps that were not finite, and how many of them the last ones in a row. */
@@ -35,6 +39,9 @@ export class Progress {
   feed: string
   step = 0
   steps: number | null = null
+  /** What the steps are planned for: as configured, until a checkpoint tells otherwise. */
+  epochs: number
+  batchesPerStep: number
   plan = 0
   epoch = 0
   samples = 0
@@ -48,6 +55,8 @@ export class Progress {
   constructor(input: TrainerInput) {
     this.#input = input
     this.feed = input.training
+    this.epochs = input.train.epochs
+    this.batchesPerStep = batchesPerStepOf(input.train)
   }
 
   /** @throws  Failure `corrupt`: a checkpoint's own part cannot be read */
@@ -59,6 +68,28 @@ export class Progress {
     this.#heldOutLoss = saved.heldOutLoss
     this.#tau = saved.tau
     return { order, updates }
+  }
+
+  /**
+   * Plans the steps of a training that begins, and anew of one that goes on with other epochs or
+   * other steps than it was planned for.
+   *
+   * @param batches  of an epoch
+   * @returns        whether a plan was given up for it
+   */
+  planSteps(batches: number): boolean {
+    const { train } = this.#input
+    const perStep = batchesPerStepOf(train)
+    const isNew = this.steps === null
+    if (!isNew && this.epochs === train.epochs && this.batchesPerStep === perStep) return false
+    this.epochs = train.epochs
+    this.batchesPerStep = perStep
+    // An epoch's last step may be smaller: epochs are counted one by one.
+    const [done, within] = [Math.floor(this.plan / batches), this.plan % batches]
+    const epochs = Math.max(0, train.epochs - done)
+    const ahead = epochs * Math.ceil(batches / perStep) - Math.floor(within / perStep)
+    this.steps = Math.max(1, this.step + Math.max(0, ahead))
+    return !isNew
   }
 
   /** Batches that were gathered, learnt from or not. */
@@ -80,7 +111,7 @@ export class Progress {
   /** For a checkpoint. */
   toSave(more: { readonly updates: number; readonly order: Uint8Array }): TrainingProgress {
     const { captured, drafter, target, train } = this.#input
-    const { epoch, skipped, skippedInRow, steps } = this
+    const { batchesPerStep, epoch, epochs, skipped, skippedInRow, steps } = this
     return {
       training: this.#input.training,
       step: this.step,
@@ -89,12 +120,19 @@ export class Progress {
       heldOutLoss: this.#heldOutLoss,
       tau: this.#tau,
       ...identityOf(drafter, { fingerprint: target.fingerprint, layers: captured }),
-      schedule: { steps: steps ?? 1, updates: more.updates, skipped, skippedInRow, epoch },
+      schedule: {
+        ...{ steps: steps ?? 1, epochs, batchesPerStep },
+        ...{ updates: more.updates, skipped, skippedInRow, epoch },
+      },
       data: dataState(this.plan, more.order),
       random: { seed: train.seed },
     }
   }
 }
+
+/** An optimizer step is the sum of so many batches; the last of an epoch, of what is left. */
+export const batchesPerStepOf = ({ tokensPerBatch, tokensPerStep }: TrainConfig): number =>
+  Math.max(1, Math.round(tokensPerStep / tokensPerBatch))
 
 function scheduleOf(json: unknown) {
   const parsed = scheduleSchema.safeParse(json)

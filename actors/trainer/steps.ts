@@ -73,10 +73,10 @@ export class Steps {
     if (restored && resumed) adopt(learner, restored.state.tensors, resumed.updates)
     else learner.tensors.fill('parameters', initialDrafter(drafter, train.seed))
     const size = await data.begin(this.progress.feed, resumed?.order ?? null)
-    const perEpoch = Math.ceil(size.batchesExpected / this.#batchesPerStep)
-    this.progress.steps ??= Math.max(1, train.epochs * perEpoch)
-    this.#rateAt = lrSchedule({ ...train, steps: this.progress.steps })
+    const isOther = this.progress.planSteps(size.batchesExpected)
     const { step, steps } = this.progress
+    this.#rateAt = lrSchedule({ ...train, steps: steps ?? 1 })
+    if (isOther) log.warn({ step, steps }, 'the training goes on by another plan of its steps')
     log.info(
       { training, step, steps, from: restored?.from.name ?? null },
       restored ? 'the training goes on' : 'a training begins',
@@ -149,15 +149,10 @@ export class Steps {
     return state === 'computing' ? `step ${this.progress.step + 1}` : state
   }
 
-  get #batchesPerStep(): number {
-    const { tokensPerBatch, tokensPerStep } = this.#parts.input.train
-    return Math.max(1, Math.round(tokensPerStep / tokensPerBatch))
-  }
-
   /** The data end with each epoch: a step is then of what there is. */
   get #isWhole(): boolean {
     const ended = this.#gathered.at(-1)?.isLastOfEpoch ?? false
-    return ended || this.#gathered.length >= this.#batchesPerStep
+    return ended || this.#gathered.length >= this.progress.batchesPerStep
   }
 
   /** One at a time: of large ones no two would find room. */
