@@ -13,7 +13,7 @@ const optionsFor = (device: string): JobOptions => ({
   tokens: { min: 60, max: 64 },
   train: {
     devices: [device],
-    epochs: 2,
+    epochs: 1,
     layers: 1,
     blockSize: 4,
     anchors: 4,
