@@ -10,7 +10,12 @@ export interface Job {
   /** The configured drafter trains on what is stored. */
   readonly trains: boolean
   /** Where the training begins; absent: where it was. */
-  readonly start?: { readonly from: string | null; readonly anew: boolean }
+  readonly start?: {
+    readonly from: string | null
+    readonly anew: boolean
+    /** Of the training that begins: begun once, though the process die and start again. */
+    readonly id: string
+  }
 }
 
 /** Who fills the spool. */

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { type Clock, sleep, systemClock } from '../src/clock.ts'
 import type { Log } from '../src/log.ts'
 import { exitCodes } from './run/machine.ts'
@@ -12,6 +13,14 @@ import { type EndSignal, endSignals, exitCodeOf, onEndSignals } from './run/sign
 /** Tells the child that a launcher watches it, and how the process before it died. */
 const watchedVariable = 'DRAFTSMITH_WATCHED'
 const noDeath = 'first'
+/** Tells the child which call of the command it serves: the same after each of its deaths. */
+const callVariable = 'DRAFTSMITH_CALL'
+
+/**
+ * Of this call of the command. What a person asked for once is done once, however often the process
+ * is started for it.
+ */
+export const callId = (): string => process.env[callVariable] ?? randomUUID()
 
 /** What the child may tell the launcher. */
 export type WordToLauncher =
@@ -70,6 +79,7 @@ export async function launch(
   clock: Clock = systemClock,
 ): Promise<number> {
   const deaths: number[] = []
+  const call = randomUUID()
   let child: ChildProcess | undefined
   let ending: EndSignal | undefined
   onEndSignals((signal, urgency) => {
@@ -82,7 +92,7 @@ export async function launch(
   for (;;) {
     child = spawn(process.execPath, [...process.execArgv, main, ...args], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-      env: { ...process.env, [watchedVariable]: lastDeath || noDeath },
+      env: { ...process.env, [watchedVariable]: lastDeath || noDeath, [callVariable]: call },
     })
     const end = await ended(child, () => deaths.pop())
     if (ending) return 'exit' in end && end.exit !== 1 ? end.exit : exitCodeOf(ending)

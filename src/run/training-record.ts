@@ -2,7 +2,6 @@
  * Which training a run has, and what it drafts from: settled when it begins, found again by whoever
  * goes on with it.
  */
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { Failure } from '../failure.ts'
 import type { DraftVocab } from '../models/draft-vocab.ts'
@@ -27,6 +26,8 @@ const recordSchema = z.object({
 export type TrainingRecord = Readonly<z.output<typeof recordSchema>>
 
 export interface TrainingWanted {
+  /** Of the training, should one begin: whoever asks again with it finds the one it has begun. */
+  readonly id: string
   readonly drafter: DrafterConfig
   /** Begin another, whatever there is: the checkpoints of earlier ones stay. */
   readonly anew: boolean
@@ -47,15 +48,16 @@ export interface TrainingWanted {
  */
 export async function claimTraining(
   store: ObjectStore,
-  { drafter, anew, from, chooseVocab }: TrainingWanted,
+  { id, drafter, anew, from, chooseVocab }: TrainingWanted,
 ): Promise<TrainingRecord> {
   const found = await readTraining(store)
-  if (found && !anew && from === null) return found
+  const isWanted = found?.training === id || (!anew && from === null)
+  if (found && isWanted) return found
   const kept = from === null ? undefined : found?.draftVocab
   const draftVocab = kept ?? (drafter.draftVocabSize === null ? null : (await chooseVocab()).ids)
   const record = {
     format: 1,
-    training: randomUUID(),
+    training: id,
     draftVocab: draftVocab && [...draftVocab],
     from,
   } as const

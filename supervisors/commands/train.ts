@@ -1,6 +1,7 @@
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts'
 import { printResult } from '../display/report.ts'
 import { training } from '../job.ts'
+import { callId } from '../launcher.ts'
 import { supervised } from '../supervised.ts'
 import { configFromStore, type ResumeOptions } from './resume.ts'
 
@@ -14,7 +15,7 @@ export interface TrainOptions extends ResumeOptions {
 /** `train CONFIG|STORE_URL`: a drafter from what is stored; goes on where it was. */
 export async function train(of: string, options: TrainOptions): Promise<number> {
   const { config, warnings } = await configOf(of, options)
-  const job = training({ from: options.from ?? null, anew: options.new })
+  const job = training({ from: options.from ?? null, anew: options.new, id: callId() })
   const result = await supervised(config, warnings, { job })
   printResult(result, options)
   return result.code

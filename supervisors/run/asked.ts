@@ -1,5 +1,6 @@
 import { checkpointerContract } from '../../protocol/checkpointer.ts'
 import { ledgerContract } from '../../protocol/ledger.ts'
+import { loaderContract } from '../../protocol/loader.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import { sourceContract } from '../../protocol/source.ts'
 import { trainerContract } from '../../protocol/trainer.ts'
@@ -15,6 +16,7 @@ export interface Asked {
   readonly source: Peer<typeof sourceContract> | null
   /** Null where nothing trains. */
   readonly training: {
+    readonly loader: Peer<typeof loaderContract>
     readonly trainer: Peer<typeof trainerContract>
     readonly checkpointer: Peer<typeof checkpointerContract>
   } | null
@@ -26,6 +28,7 @@ export const askedOf = (tree: Tree, { filling, trains }: Job): Asked => ({
   source: filling && tree.client(filling.source, sourceContract),
   training: trains
     ? {
+        loader: tree.client(trainingIds.loader, loaderContract),
         trainer: tree.client(trainingIds.trainer, trainerContract),
         checkpointer: tree.client(trainingIds.checkpointer, checkpointerContract),
       }

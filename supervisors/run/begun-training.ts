@@ -18,7 +18,7 @@ export async function begunTraining(
   { dataset, identity, target }: Pick<Prepared, 'dataset' | 'identity' | 'target'>,
   prepared: PreparedTraining,
 ): Promise<PreparedTraining> {
-  const { anew, drafter, from, train } = prepared
+  const { anew, drafter, from, id, train } = prepared
   const chooseVocab = async () => {
     const counts = await supervisedCounts(dataset, target.vocabSize)
     return mostFrequent(counts, drafter.draftVocabSize ?? target.vocabSize)
@@ -27,12 +27,12 @@ export async function begunTraining(
   const expected = identityOf(drafter, { fingerprint, layers })
   // Before it is recorded that a training begins from it.
   await requireGoesOn(store, { training: null, from, expected })
-  const record = await claimTraining(store, { drafter, anew, from, chooseVocab })
+  const record = await claimTraining(store, { id, drafter, anew, from, chooseVocab })
   const found = record.draftVocab?.length ?? null
   if (found === train.draftVocab) {
     await requireGoesOn(store, { ...record, expected })
-    const { draftVocab, training: id } = record
-    return { ...prepared, id, draftVocab, from: record.from }
+    const { draftVocab, training } = record
+    return { ...prepared, id: training, draftVocab, from: record.from }
   }
   const facts = `train.draftVocab=${train.draftVocab}, training=${found}`
   throw new Failure('invalid', `the training was begun with another draft vocabulary. ${facts}`, {

@@ -1,30 +1,37 @@
-import { loaderContract } from '../../protocol/loader.ts'
-import type { Peer } from '../../protocol/peer.ts'
+import type { TrainingStatus } from '../../protocol/console.ts'
 import type { SourceStatus } from '../../protocol/source.ts'
-import type { Tree } from '../engine/tree.ts'
 import { trainingIds } from '../training-ids.ts'
 import type { Asked } from './asked.ts'
+import { isSaved } from './judge.ts'
+
+/** What was told last by those whose end another waits for. */
+export interface Ends {
+  readonly source: SourceStatus | null
+  readonly training: TrainingStatus | null
+}
 
 /**
- * From extraction to training: the loader hears when no more samples will come, a trainer that
- * waits for its device when it may begin; and both again when they have started anew.
+ * From extraction to training, and from training to its last checkpoint: the loader hears when no
+ * more samples will come, a trainer that waits for its device when it may begin, the checkpointer
+ * when all is learnt; and each again when it has started anew.
  */
 export class Handover {
   readonly #asked: Asked
-  readonly #loader: Peer<typeof loaderContract> | null
   readonly #waits: boolean
   #isPaused = false
   #extraction: 'running' | 'ended'
+  /** The last checkpoint, while it is asked for. */
+  #saving: Promise<void> | undefined
 
   /** @param waits  whether the trainer begins only when extraction has ended */
-  constructor(tree: Tree, asked: Asked, waits: boolean) {
+  constructor(asked: Asked, { waits }: { readonly waits: boolean }) {
     this.#asked = asked
-    this.#loader = asked.training && tree.client(trainingIds.loader, loaderContract)
     this.#waits = waits
     this.#extraction = asked.source ? 'running' : 'ended'
   }
 
-  async heard(source: SourceStatus | null): Promise<void> {
+  async heard({ source, training }: Ends): Promise<void> {
+    this.#saveLast(training)
     if (this.#extraction === 'ended' || !source?.outcome) return
     this.#extraction = 'ended'
     await Promise.all([this.#tellLoader(), this.#tellTrainer()])
@@ -43,8 +50,17 @@ export class Handover {
     ])
   }
 
+  /** It may take hours: nobody waits for it here, and it is asked for once at a time. */
+  #saveLast(training: TrainingStatus | null): void {
+    if (this.#saving || !training?.trainer.outcome || isSaved(training)) return
+    const saved = this.#asked.training?.checkpointer.again((ask) => ask.save())
+    this.#saving = told(saved).finally(() => {
+      this.#saving = undefined
+    })
+  }
+
   async #tellLoader(): Promise<void> {
-    await told(this.#loader?.again((ask) => ask.extractionEnded()))
+    await told(this.#asked.training?.loader.again((ask) => ask.extractionEnded()))
   }
 
   async #tellTrainer(): Promise<void> {
@@ -54,6 +70,6 @@ export class Handover {
 }
 
 /** Whoever is away for good is the supervisor's to know of. */
-const told = async (telling: Promise<void> | undefined): Promise<void> => {
+const told = async (telling: Promise<unknown> | undefined): Promise<void> => {
   await telling?.catch(() => undefined)
 }

@@ -88,7 +88,13 @@ function ofFiles(source: ImporterStatus): Progress {
   return { begun: true, ended: { incomplete: outcome.failed + filesLeft(source) > 0 } }
 }
 
-/** Over with its last checkpoint: the run's end makes the checkpointer save it. */
-function ofTraining({ trainer }: TrainingStatus): Progress {
-  return { begun: trainer.step > 0, ended: trainer.outcome && { incomplete: false } }
+/** Over with its last checkpoint: without it a run would end well that has lost its last steps. */
+function ofTraining(training: TrainingStatus): Progress {
+  const { outcome, step } = training.trainer
+  const isOver = outcome !== null && isSaved(training)
+  return { begun: step > 0, ended: isOver ? { incomplete: false } : null }
 }
+
+/** Whether the newest checkpoint holds all that was learnt. */
+export const isSaved = ({ trainer, checkpoints: { last } }: TrainingStatus): boolean =>
+  last?.training === trainer.training && last.step === trainer.step

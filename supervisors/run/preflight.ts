@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { accessSync, constants } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { skippedText } from '../../actors/console/text.ts'
@@ -47,7 +48,7 @@ export interface Prepared {
 }
 
 export interface PreparedTraining {
-  /** Empty until the store has told, or has been told, which training it is. */
+  /** Of the training, should one begin; then the one that the store tells. */
   readonly id: string
   readonly train: TrainConfig
   readonly drafter: DrafterConfig
@@ -115,8 +116,8 @@ function trainingOf(
     slidingWindow: train.slidingWindow,
     draftVocabSize: train.draftVocab,
   })
-  const { from = null, anew = false } = start ?? {}
-  return { id: '', train, drafter, draftVocab: null, from, anew }
+  const { from = null, anew = false, id = randomUUID() } = start ?? {}
+  return { id, train, drafter, draftVocab: null, from, anew }
 }
 
 const withoutFinal = ({ distill }: TrainConfig): Failure =>

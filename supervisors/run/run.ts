@@ -217,7 +217,7 @@ export class RunProcess implements RootControl {
       onWedged: () => void this.#dieWedged(),
     })
     const asked = askedOf(tree, job)
-    const handover = new Handover(tree, asked, waitsForExtraction(prepared, job))
+    const handover = new Handover(asked, { waits: waitsForExtraction(prepared, job) })
     this.#planted = { tree, handover, ...asked }
     return this.#planted
   }
@@ -264,7 +264,7 @@ export class RunProcess implements RootControl {
 
   async #tell(heard: Promise<readonly RunEvent[]>): Promise<void> {
     for (const event of await heard) this.#life.send(event)
-    await this.#planted?.handover.heard(this.#standing.source)
+    await this.#planted?.handover.heard(this.#standing)
   }
 
   #happened(event: TreeEvent): void {

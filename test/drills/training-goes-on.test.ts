@@ -6,7 +6,7 @@ import type { Crash } from '../support/crash/crash.ts'
 import { type Job, type JobOptions, layOutJob } from '../support/crash/job.ts'
 import { start } from '../support/crash/process.ts'
 import { startS3 } from '../support/crash/s3-process.ts'
-import { readTrained, stepsIn, type Trained } from '../support/crash/trained.ts'
+import { readTrained, stepsIn, type Trained, trainingsIn } from '../support/crash/trained.ts'
 
 /**
  * A training that is killed goes on from its newest checkpoint; what it comes to is, bit for bit,
@@ -85,6 +85,19 @@ test('a machine that has nothing goes on with the training from the store alone'
     [found.step, found.model, found.optimizer],
     [wanted.step, wanted.model, wanted.optimizer],
   )
+})
+
+test('a training that is asked for anew begins once, though its process is killed', async (t) => {
+  const job = await layOutJob(t, options)
+  const before = await start(t, ['run', job.config], job).ended()
+  assert.equal(before.code, 0, before.stderr)
+  const crash = { at: 'trainer.stepped', hit: 7, end: 'process' } as const
+  const running = start(t, ['train', job.config, '--new'], { ...job, crash })
+  const { code, stderr } = await running.ended()
+  assert.equal(code, 0, stderr)
+  // The launcher, what was killed, and what was started in its place.
+  assert.equal(running.pids().length, 3)
+  assert.equal(trainingsIn(job).size, 2)
 })
 
 for (const [actor, at] of [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { launch, verdict } from '../../supervisors/launcher.ts'
@@ -32,4 +32,20 @@ test('launcher: what was told to stop and ends by a kill is not started again', 
   const kill = "process.kill(process.pid, 'SIGKILL')"
   await writeFile(main, `process.send({ exit: 5 }, () => ${kill})`)
   assert.equal(await launch(main, [], silent), 5)
+})
+
+test('launcher: a process that is started again serves the same call', async (t) => {
+  const dir = await scratch(t)
+  const [main, calls] = [join(dir, 'main.mjs'), join(dir, 'calls')]
+  await writeFile(
+    main,
+    `import { appendFileSync, readFileSync } from 'node:fs'
+     appendFileSync(process.argv[2], process.env.DRAFTSMITH_CALL + '\\n')
+     const times = readFileSync(process.argv[2], 'utf8').split('\\n').length - 1
+     if (times % 2 === 1) process.kill(process.pid, 'SIGKILL')`,
+  )
+  for (let call = 0; call < 2; call++) assert.equal(await launch(main, [calls], silent), 0)
+  const [first, again, second, last] = (await readFile(calls, 'utf8')).split('\n')
+  assert.deepEqual([first, second], [again, last])
+  assert.notEqual(first, second)
 })

@@ -11,7 +11,7 @@ import type { SourceStatus } from '../../protocol/source.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 
 /** A peer that answers by these; what a test does not expect to be asked is refused by its name. */
-function peerTo<C extends Contract>(
+export function peerTo<C extends Contract>(
   t: TestContext,
   peer: Peer<C>,
   { contract, handlers }: { readonly contract: C; readonly handlers: Handlers<C> },
@@ -23,7 +23,7 @@ function peerTo<C extends Contract>(
   return peer
 }
 
-const unasked = (request: string) => (): never => {
+export const unasked = (request: string) => (): never => {
   throw new Error(`nobody expected to be asked this. request=${request}`)
 }
 

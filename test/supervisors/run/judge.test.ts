@@ -75,10 +75,20 @@ test('judge: a run that trains is finished with its training, and begun by eithe
     judgeAll({ source: of, ledger: ledgerStatus(), training })
   assert.deepEqual(at(trainingStatus()), [{ type: 'replayed' }])
   assert.deepEqual(at(trainingStatus({ trainer: { step: 0 } }), null), [])
-  const done = trainingStatus({ trainer: { outcome: { steps: 200 } } })
+  const outcomeAt = (step: number) => {
+    const checkpoints = trainingStatus().checkpoints
+    const trainer = { step: 200, outcome: { steps: 200 } }
+    return trainingStatus({
+      trainer,
+      checkpoints: { last: checkpoints.last && { ...checkpoints.last, step } },
+    })
+  }
+  const done = outcomeAt(200)
   assert.deepEqual(at(done).at(-1), { type: 'finished', incomplete: true })
   assert.deepEqual(at(done, null).at(-1), { type: 'finished', incomplete: false })
   assert.deepEqual(at(done, readerStatus()), [{ type: 'replayed' }])
+  // Its last steps are in no checkpoint yet.
+  assert.deepEqual(at(outcomeAt(199), null), [{ type: 'replayed' }])
 })
 
 test('judge: a training that cannot go on ends the run, with its own remedy', () => {

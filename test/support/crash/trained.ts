@@ -18,13 +18,14 @@ export interface Trained {
 }
 
 const lineSchema = z.object({
+  training: z.string(),
   kind: z.enum(['step', 'heldOut']),
   step: z.int(),
   loss: z.number(),
   lr: z.number().optional(),
   gradientNorm: z.number().optional(),
 })
-type StepLine = Omit<z.output<typeof lineSchema>, 'kind'>
+type StepLine = Omit<z.output<typeof lineSchema>, 'kind' | 'training'>
 
 /** Of the highest complete checkpoint. */
 export async function readTrained(job: Job): Promise<Trained> {
@@ -54,12 +55,19 @@ export async function readTrained(job: Job): Promise<Trained> {
 export const stepsIn = ({ work }: Job): number =>
   existsSync(metricsFile(work)) ? linesOf(work).size : 0
 
+/** Ids of all that have left a line. */
+export const trainingsIn = ({ work }: Job): ReadonlySet<string> =>
+  new Set(allLines(work).map(({ training }) => training))
+
 function linesOf(work: string): Map<number, StepLine> {
-  const text = readFileSync(metricsFile(work), 'utf8')
   const lines = new Map<number, StepLine>()
-  for (const line of text.trimEnd().split('\n')) {
-    const { kind, ...facts } = lineSchema.parse(JSON.parse(line))
+  for (const { kind, training, ...facts } of allLines(work)) {
     if (kind === 'step') lines.set(facts.step, facts)
   }
   return lines
+}
+
+function allLines(work: string): z.output<typeof lineSchema>[] {
+  const text = readFileSync(metricsFile(work), 'utf8').trimEnd()
+  return text.split('\n').map((line) => lineSchema.parse(JSON.parse(line)))
 }
