@@ -131,7 +131,7 @@ export class Progress {
 }
 
 /** An optimizer step is the sum of so many batches; the last of an epoch, of what is left. */
-export const batchesPerStepOf = ({ tokensPerBatch, tokensPerStep }: TrainConfig): number =>
+const batchesPerStepOf = ({ tokensPerBatch, tokensPerStep }: TrainConfig): number =>
   Math.max(1, Math.round(tokensPerStep / tokensPerBatch))
 
 function scheduleOf(json: unknown) {
