@@ -49,6 +49,8 @@ export class Progress {
   skipped = 0
   skippedInRow = 0
   heldOut: Measured | null = null
+  /** What held-out samples came to is not in the last copy that was taken. */
+  hasNews = false
   #heldOutLoss: number | null = null
   #tau: number | null = null
 
@@ -104,6 +106,8 @@ export class Progress {
 
   measured(heldOut: Measured): void {
     this.heldOut = heldOut
+    // A training that was over, and is looked at again, has none.
+    this.hasNews ||= heldOut.loss !== this.#heldOutLoss
     this.#heldOutLoss = heldOut.loss
     this.#tau = heldOut.acceptanceLength
   }

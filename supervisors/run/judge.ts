@@ -17,7 +17,8 @@ const goOn = 'Then run again: the spool keeps what waits.'
 export interface Heard {
   readonly ledger: LedgerStatus
   readonly source: SourceStatus | null
-  readonly training: TrainingStatus | null
+  /** `unheard`: it has not answered yet. */
+  readonly training: TrainingStatus | 'unheard' | null
 }
 
 /** One of the works of a run: whether it has begun, and how it ended. */
@@ -30,9 +31,11 @@ interface Progress {
 }
 
 /** What their words mean for the run, in the order it is to hear of it. */
-export function judge({ ledger, source, training }: Heard): RunEvent[] {
+export function judge({ ledger, source, training: told }: Heard): RunEvent[] {
+  const training = told === 'unheard' ? null : told
   const works = [
     ...(source ? [source.of === 'rows' ? ofRows(source, ledger) : ofFiles(source)] : []),
+    ...(told === 'unheard' ? [{ begun: false, ended: null }] : []),
     ...(training ? [ofTraining(training)] : []),
   ]
   return [

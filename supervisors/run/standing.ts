@@ -1,11 +1,15 @@
 import type { Speed, TrainingStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { SourceStatus } from '../../protocol/source.ts'
+import { sleep, systemClock } from '../../src/clock.ts'
 import { isFailure } from '../../src/failure.ts'
 import type { Asked } from './asked.ts'
 import { judge } from './judge.ts'
 import type { RunEvent } from './machine.ts'
 import { Counted, Speeds } from './status.ts'
+
+/** How long the others wait for a trainer's answer. */
+const patienceMs = 1000
 
 /** Where the work stands: what those who know told when they were asked last. */
 export class Standing {
@@ -60,22 +64,36 @@ export class Standing {
   async #hear({ ledger, source, training }: Asked): Promise<readonly RunEvent[]> {
     try {
       // At once: at the end of a run its threads answer for a moment only.
-      const [heard, of, trainer, checkpoints] = await Promise.all([
+      const [heard, of] = await Promise.all([
         ledger.ask.status(),
         source?.ask.status() ?? null,
-        training?.trainer.ask.status() ?? null,
-        training?.checkpointer.ask.status() ?? null,
+        training && this.#hearTraining(training),
       ])
       this.#ledger = this.#counted(heard)
       this.#source = of
-      this.#training = trainer && checkpoints && { trainer, checkpoints }
       this.#speeds.note(this.#source, this.#ledger, Date.now())
-      return judge({ ledger: this.#ledger, source: this.#source, training: this.#training })
+      const told = training && (this.#training ?? 'unheard')
+      return judge({ ledger: this.#ledger, source: this.#source, training: told })
     } catch (error) {
       // An actor is away for a moment; the supervisor knows.
       if (!isFailure(error, 'unavailable')) throw error
       return []
     }
+  }
+
+  /**
+   * A trainer answers between two batches: what it said before holds until then, and nobody is kept
+   * from hearing of the others.
+   */
+  async #hearTraining({ trainer, checkpointer }: NonNullable<Asked['training']>): Promise<void> {
+    const both = Promise.all([trainer.ask.status(), checkpointer.ask.status()])
+    const heard = both.then(([trainer, checkpoints]) => {
+      this.#training = { trainer, checkpoints }
+    })
+    const enough = new AbortController()
+    const late = sleep(patienceMs, systemClock, enough.signal).catch(() => undefined)
+    await Promise.race([heard, late]).finally(() => enough.abort())
+    heard.catch(() => undefined)
   }
 
   #counted(ledger: LedgerStatus): LedgerStatus {

@@ -71,7 +71,7 @@ test('judge: an import works once a file is in hand, and is whole where all were
 
 test('judge: a run that trains is finished with its training, and begun by either', () => {
   const source = readerStatus({ outcome: { ...outcome, failed: 1 } })
-  const at = (training: TrainingStatus, of: SourceStatus | null = source) =>
+  const at = (training: TrainingStatus | 'unheard', of: SourceStatus | null = source) =>
     judgeAll({ source: of, ledger: ledgerStatus(), training })
   assert.deepEqual(at(trainingStatus()), [{ type: 'replayed' }])
   assert.deepEqual(at(trainingStatus({ trainer: { step: 0 } }), null), [])
@@ -87,6 +87,8 @@ test('judge: a run that trains is finished with its training, and begun by eithe
   assert.deepEqual(at(done).at(-1), { type: 'finished', incomplete: true })
   assert.deepEqual(at(done, null).at(-1), { type: 'finished', incomplete: false })
   assert.deepEqual(at(done, readerStatus()), [{ type: 'replayed' }])
+  assert.deepEqual(at('unheard'), [{ type: 'replayed' }])
+  assert.deepEqual(at('unheard', null), [])
   // Its last steps are in no checkpoint yet.
   assert.deepEqual(at(outcomeAt(199), null), [{ type: 'replayed' }])
 })
