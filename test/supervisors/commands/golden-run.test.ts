@@ -97,7 +97,7 @@ async function runFromElsewhere(): Promise<Finished> {
     work: './work',
     dataset: { path: relative(home, goldenDataset) },
     target: { path: relative(home, goldenTarget()) },
-    train: { mode: 'offline' },
+    monitor: { port: 8080 },
   })
   const args = ['run', join('..', 'relative', 'conf', 'job.json'), '--json']
   const ended = await draftsmith(args, { dir: elsewhere, env: credentials })
@@ -128,7 +128,7 @@ test('run: ends with code 0, every row committed, one JSON document on stdout', 
       assertReadable(ended)
     }
   }
-  assert.match(qwen3.f32.ended.stderr, /train: this version does not act on it/)
+  assert.match(qwen3.f32.ended.stderr, /monitor: this version does not act on it/)
 })
 
 test('run: stored f32 states are those of transformers, for every row of two targets', () => {
