@@ -1,3 +1,4 @@
+import { LearntDeadline } from '../../protocol/learnt-deadline.ts'
 import type { ledgerContract } from '../../protocol/ledger.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { Pulse } from '../../protocol/pulse.ts'
@@ -12,7 +13,7 @@ import { sampleBytesMax } from '../../src/sample/encode.ts'
 import type { Claims } from '../../src/spool/claims.ts'
 import { Keeper, type KeeperParts } from '../../src/spool/keep.ts'
 import type { FinishedSample } from '../../src/spool/spool.ts'
-import { Deadline } from './deadline.ts'
+import { batchMs } from './deadline.ts'
 import { extract } from './extract.ts'
 import type { Extracted } from './machine.ts'
 import type { LoadedModel } from './model.ts'
@@ -35,7 +36,7 @@ export interface StepParts extends Omit<KeeperParts, 'clock' | 'onWait'> {
 /** What each state of the extractor's life does. */
 export function stepsOf(parts: StepParts) {
   const { claims, clock = systemClock, id, ledger, log, model, pulse, reader } = parts
-  const deadline = new Deadline()
+  const deadline = new LearntDeadline(batchMs)
   /** Nothing of what was granted to an earlier start under this name is written any more. */
   let begun: Promise<void> | undefined
   let current = ''

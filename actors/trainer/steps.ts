@@ -1,4 +1,5 @@
 import type { checkpointerContract } from '../../protocol/checkpointer.ts'
+import { LearntDeadline } from '../../protocol/learnt-deadline.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { Pulse } from '../../protocol/pulse.ts'
 import type { TrainerStatus } from '../../protocol/trainer.ts'
@@ -14,7 +15,7 @@ import { probe } from '../../src/probe.ts'
 import { Rate } from '../../src/rate.ts'
 import type { Learner, Learnt } from '../../src/training/learner.ts'
 import type { TrainingData } from './data.ts'
-import { Deadline } from './deadlines.ts'
+import { stepMs } from './deadlines.ts'
 import type { TrainerInput } from './index.ts'
 import type { Gathered } from './machine.ts'
 import { Metrics, measured } from './metrics.ts'
@@ -38,7 +39,7 @@ export interface StepParts {
 export class Steps {
   readonly progress: Progress
   readonly #parts: StepParts
-  readonly #deadline = new Deadline()
+  readonly #deadline = new LearntDeadline(stepMs)
   readonly #metrics: Metrics
   readonly #speed = new Rate()
   readonly #clock: Clock

@@ -1,6 +1,6 @@
 /** A safetensors object of a store, read once from its first byte to its last. */
 import { crc32 } from 'node:zlib'
-import { Failure } from '../failure.ts'
+import { Failure, isFailure } from '../failure.ts'
 import { headerEnd, parseHeader, prefixBytes } from '../safetensors/header.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { DType } from '../tensor/dtype.ts'
@@ -102,5 +102,15 @@ class Source {
   ): never {
     const facts = `file=${this.#key}, want=${want}, found=${found}`
     throw new Failure('corrupt', `file of a checkpoint has another ${what}. ${facts}`)
+  }
+}
+
+/** Bytes that arrive damaged once may have been the line; twice, it is the store. */
+export async function twice<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!isFailure(error, 'corrupt')) throw error
+    return await read()
   }
 }

@@ -13,7 +13,7 @@ import {
   type WholeCheckpoint,
 } from './list.ts'
 import { compareCheckpoints, fileKey } from './names.ts'
-import { checkBytes, readTensors } from './read-tensors.ts'
+import { checkBytes, readTensors, twice } from './read-tensors.ts'
 import { progressOf } from './state.ts'
 import type { TrainingState } from './tensors.ts'
 
@@ -165,16 +165,6 @@ export async function faultOf(
   } catch (error) {
     if (isFailure(error, 'corrupt')) return explain(error)
     throw error
-  }
-}
-
-/** Bytes that arrive damaged once may have been the line; twice, it is the store. */
-async function twice<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (error) {
-    if (!isFailure(error, 'corrupt')) throw error
-    return await read()
   }
 }
 

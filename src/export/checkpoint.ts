@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Half, WholeCheckpoint } from '../checkpoint/list.ts'
 import { fileKey } from '../checkpoint/names.ts'
-import { type ReadTensor, readTensors } from '../checkpoint/read-tensors.ts'
+import { type ReadTensor, readTensors, twice } from '../checkpoint/read-tensors.ts'
 import { newestFirst, type OnHalf } from '../checkpoint/restore.ts'
 import { explain, Failure, isFailure } from '../failure.ts'
 import { OrderLog } from '../feed/order-log.ts'
@@ -97,16 +97,6 @@ function splitOf(data: unknown): Split | null {
   } catch (error) {
     if (isFailure(error)) return null
     throw error
-  }
-}
-
-/** Bytes that arrive damaged once may have been the line; twice, it is the store. */
-async function twice<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!isFailure(error, 'corrupt')) throw error
-    return await work()
   }
 }
 

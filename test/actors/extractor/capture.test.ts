@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { joinLayers } from '../../../actors/extractor/capture.ts'
-import { Deadline } from '../../../actors/extractor/deadline.ts'
+import { batchMs } from '../../../actors/extractor/deadline.ts'
+import { LearntDeadline } from '../../../protocol/learnt-deadline.ts'
 
 test('capture: 16-bit patterns are joined as they are', () => {
   const layers = [
@@ -16,7 +17,7 @@ test('capture: 16-bit patterns are joined as they are', () => {
 })
 
 test('deadline: long before anything is known, then many times the slowest, never hasty', () => {
-  const deadline = new Deadline()
+  const deadline = new LearntDeadline(batchMs)
   assert.equal(deadline.ms, 30 * 60_000)
   deadline.took(10)
   assert.equal(deadline.ms, 2 * 60_000)
@@ -26,7 +27,7 @@ test('deadline: long before anything is known, then many times the slowest, neve
 })
 
 test('deadline: a batch that took no time is known all the same', () => {
-  const deadline = new Deadline()
+  const deadline = new LearntDeadline(batchMs)
   deadline.took(0)
   assert.equal(deadline.ms, 2 * 60_000)
 })

@@ -13,25 +13,12 @@ import {
   type LearningOptions,
   type Learnt,
 } from '../../../src/training/learner.ts'
+import { tinyDrafter } from '../../support/training/tiny-learner.ts'
 
 const drafter: DrafterConfig = {
+  ...tinyDrafter,
   layers: 2,
-  hiddenSize: 32,
-  intermediateSize: 48,
-  vocabSize: 40,
-  heads: 2,
-  kvHeads: 1,
-  headDim: 16,
-  rmsNormEps: 1e-6,
-  rope: { theta: 10_000 },
-  maxPositions: 128,
-  blockSize: 4,
-  maskTokenId: 39,
-  targetLayerIds: [1, 2],
-  targetLayers: 5,
   layerTypes: ['full_attention', 'full_attention'],
-  slidingWindow: null,
-  draftVocabSize: null,
 }
 
 const random = seededRandom(5)

@@ -10,7 +10,7 @@ import {
   type LearningOptions,
 } from '../../../src/training/learner.ts'
 
-const drafter: DrafterConfig = {
+export const tinyDrafter: DrafterConfig = {
   layers: 1,
   hiddenSize: 32,
   intermediateSize: 48,
@@ -42,7 +42,7 @@ export function tinyLearner(
   { optimizer, ...options }: OptionChange = {},
 ): Learner {
   const made = new Learner({
-    drafter,
+    drafter: tinyDrafter,
     tiedEmbeddings: true,
     frozen: new Map([['model.embed_tokens.weight', embedding]]),
     device: 'cpu',
@@ -58,7 +58,7 @@ export function tinyLearner(
       ...options,
     },
   })
-  made.tensors.fill('parameters', initialDrafter(drafter, 1))
+  made.tensors.fill('parameters', initialDrafter(tinyDrafter, 1))
   return made
 }
 
