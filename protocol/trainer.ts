@@ -1,4 +1,5 @@
 import type { TrainingState } from '../src/checkpoint/tensors.ts'
+import type { Measured } from '../src/training/measured.ts'
 import { request } from './contract.ts'
 import type { GaveUp } from './ledger.ts'
 
@@ -14,18 +15,6 @@ export type Capture =
 export interface StateAsk {
   /** The step that is saved already, and of which training. */
   readonly saved: { readonly training: string; readonly step: number } | null
-}
-
-/** What a step gave, or a look at held-out samples. */
-export interface Measured {
-  readonly step: number
-  /** Weighted mean of the cross-entropy, natural logarithm. */
-  readonly loss: number
-  /** Share of the supervised slots that are right; by slot from 1 on. */
-  readonly accuracy: number
-  readonly accuracyBySlot: readonly number[]
-  /** Simulated: leading right slots of a block, and 1. */
-  readonly acceptanceLength: number
 }
 
 export interface TrainerStatus {

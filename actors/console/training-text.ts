@@ -1,7 +1,8 @@
 import type { CheckpointerStatus } from '../../protocol/checkpointer.ts'
 import type { TrainingStatus } from '../../protocol/console.ts'
-import type { Measured, TrainerStatus } from '../../protocol/trainer.ts'
+import type { TrainerStatus } from '../../protocol/trainer.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
+import type { Measured } from '../../src/training/measured.ts'
 import { count, eta, perSecond } from './numbers.ts'
 
 /** What people read of a training. */

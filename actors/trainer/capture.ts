@@ -1,10 +1,14 @@
+/** A learner's parameters and moments, out of its memory for a checkpoint and into it. */
 import { transfer } from '../../protocol/channel.ts'
 import type { Capture, StateAsk } from '../../protocol/trainer.ts'
-import { buffersOf } from '../../src/checkpoint/tensors.ts'
+import { buffersOf, type TrainedTensor } from '../../src/checkpoint/tensors.ts'
+import { DraftVocab, type VocabMaps } from '../../src/models/draft-vocab.ts'
+import type { DrafterConfig } from '../../src/models/drafter-config.ts'
+import { drafterTensors } from '../../src/models/drafter-tensors.ts'
+import type { Region } from '../../src/optim/flat.ts'
 import type { Learner } from '../../src/training/learner.ts'
 import type { TrainingData } from './data.ts'
 import type { TrainerInput } from './index.ts'
-import { copyOf, mapsOf } from './state.ts'
 import type { Steps } from './steps.ts'
 
 export interface Captured {
@@ -37,3 +41,30 @@ export async function captureOf({ saved }: StateAsk, of: Captured): Promise<Capt
   }
   return transfer({ kind: 'state', state }, buffersOf(state.tensors))
 }
+
+/** Copies of what the learner has read, one buffer an array: they are given away. */
+const copyOf = ({ tensors }: Learner, drafter: DrafterConfig): TrainedTensor[] =>
+  drafterTensors(drafter).map(({ name, shape }) => {
+    const copy = (region: Region) => new Float32Array(tensors.view(region, name))
+    return {
+      name,
+      shape,
+      value: copy('parameters'),
+      m: copy('firstMoments'),
+      v: copy('secondMoments'),
+    }
+  })
+
+/** @param updates  how many steps the moments come from */
+export function adopt(learner: Learner, saved: readonly TrainedTensor[], updates: number): void {
+  const of = (part: 'value' | 'm' | 'v') =>
+    new Map(saved.map((tensor) => [tensor.name, tensor[part]]))
+  learner.tensors.fill('parameters', of('value'))
+  learner.tensors.fill('firstMoments', of('m'))
+  learner.tensors.fill('secondMoments', of('v'))
+  learner.updates = updates
+}
+
+/** What goes with the parameters of a drafter that drafts from a part of the vocabulary. */
+export const mapsOf = ({ draftVocab, drafter }: TrainerInput): { readonly maps?: VocabMaps } =>
+  draftVocab ? { maps: new DraftVocab(draftVocab, drafter.vocabSize).maps() } : {}

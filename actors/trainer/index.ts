@@ -1,7 +1,9 @@
 import type { ChildSpec } from '../../protocol/child.ts'
 import type { TrainConfig } from '../../src/config/train-schema.ts'
 import type { DrafterConfig } from '../../src/models/drafter-config.ts'
-import { loadMs } from './deadlines.ts'
+
+/** How long its start may take: the target's embedding from a slow disk. */
+export const loadMs = 600_000
 
 export interface TrainerInput {
   /** Id of the training: whoever has begun it made one. */

@@ -1,12 +1,12 @@
 /** How far a training is: what its checkpoints keep beside the tensors, and what is told of it. */
 import { z } from 'zod'
-import type { Measured } from '../../protocol/trainer.ts'
 import { identityOf } from '../../src/checkpoint/accept.ts'
 import type { TrainingProgress } from '../../src/checkpoint/state.ts'
 import type { TrainConfig } from '../../src/config/train-schema.ts'
 import { Failure } from '../../src/failure.ts'
 import { dataState, parseDataState } from '../../src/feed/data-state.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
+import type { Measured } from '../../src/training/measured.ts'
 import type { TrainerInput } from './index.ts'
 
 const count = z.int().nonnegative()

@@ -14,14 +14,16 @@ import { lrSchedule } from '../../src/optim/schedule.ts'
 import { probe } from '../../src/probe.ts'
 import { Rate } from '../../src/rate.ts'
 import type { Learner, Learnt } from '../../src/training/learner.ts'
+import { measured } from '../../src/training/measured.ts'
+import { Metrics } from '../../src/training/metrics-file.ts'
+import { adopt, mapsOf } from './capture.ts'
 import type { TrainingData } from './data.ts'
-import { stepMs } from './deadlines.ts'
 import type { TrainerInput } from './index.ts'
 import type { Gathered } from './machine.ts'
-import { Metrics, measured } from './metrics.ts'
 import { Progress } from './progress.ts'
-import { adopt, mapsOf } from './state.ts'
 
+/** How long a step may take, at least: it may meet a shape of which there is no graph yet. */
+const stepMs = 10 * 60_000
 /** Of a long list in a message. */
 const namedMax = 8
 

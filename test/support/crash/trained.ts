@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { metricsFile } from '../../../actors/trainer/metrics.ts'
 import { isHalf, listCheckpoints, lookInto } from '../../../src/checkpoint/list.ts'
 import { fileKey } from '../../../src/checkpoint/names.ts'
+import { metricsFile } from '../../../src/training/metrics-file.ts'
 import type { Job } from './job.ts'
 
 export interface Trained {

@@ -35,7 +35,7 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   autodiff: ['graph', 'tensor'],
   optim: ['graph', 'tensor'],
   models: ['autodiff', 'graph', 'safetensors', 'tensor'],
-  training: ['autodiff', 'graph', 'models', 'optim', 'session', 'tensor'],
+  training: ['autodiff', 'config', 'graph', 'models', 'optim', 'session', 'tensor'],
   session: ['graph', 'tensor'],
   decode: ['dataset', 'graph', 'models', 'safetensors', 'session', 'tensor'],
   sample: ['dataset', 'models', 'safetensors', 'spool', 'tensor'],

@@ -1,15 +1,27 @@
-import { DraftVocab } from '../../src/models/draft-vocab.ts'
-import { readFrozen } from '../../src/models/frozen.ts'
-import { openTarget, requireUnchanged } from '../../src/models/target.ts'
-import type { Gate } from '../../src/session/gate.ts'
-import { Learner } from '../../src/training/learner.ts'
-import type { TrainerInput } from './index.ts'
+import type { TrainConfig } from '../config/train-schema.ts'
+import { DraftVocab } from '../models/draft-vocab.ts'
+import type { DrafterConfig } from '../models/drafter-config.ts'
+import { readFrozen } from '../models/frozen.ts'
+import { openTarget, requireUnchanged } from '../models/target.ts'
+import type { Gate } from '../session/gate.ts'
+import { Learner } from './learner.ts'
 
 /** Logits, and scores of attention, that are there at once: beyond it, chunks follow each other. */
 const chunkBytes = 256 * 2 ** 20
 
+export interface LearnerInput {
+  readonly device: string
+  readonly threads: number
+  readonly train: TrainConfig
+  readonly drafter: DrafterConfig
+  /** Ids of the target, rising, that can be drafted; null: all. */
+  readonly draftVocab: readonly number[] | null
+  /** Its stamp: a target that has changed since is refused. */
+  readonly target: { readonly path: string; readonly stamp: string }
+}
+
 /** A learner with the target's embedding and head; its parameters are all 0 yet. */
-export async function openLearner(input: TrainerInput, gate: Gate): Promise<Learner> {
+export async function openLearner(input: LearnerInput, gate: Gate): Promise<Learner> {
   const { device, drafter, draftVocab, threads, train } = input
   const target = await openTarget(input.target.path)
   const frozen = await readFrozen(target)

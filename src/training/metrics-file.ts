@@ -1,9 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Measured } from '../../protocol/trainer.ts'
-import { type Clock, systemClock } from '../../src/clock.ts'
-import { acceptanceLength, accuracy, accuracyBySlot } from '../../src/training/acceptance.ts'
-import type { Learnt } from '../../src/training/learner.ts'
+import { type Clock, systemClock } from '../clock.ts'
 
 /** What steps gave, for people and for other tools. */
 
@@ -34,11 +31,3 @@ export class Metrics {
     appendFileSync(this.#path, `${JSON.stringify({ time, training, kind, ...facts })}\n`)
   }
 }
-
-export const measured = (step: number, { loss, acceptance }: Learnt): Measured => ({
-  step,
-  loss,
-  accuracy: accuracy(acceptance),
-  accuracyBySlot: accuracyBySlot(acceptance),
-  acceptanceLength: acceptanceLength(acceptance),
-})
