@@ -1,13 +1,13 @@
-import type { MessagePort, Transferable } from 'node:worker_threads'
 import { expose, transfer as give, type Remote, wrap } from 'comlink'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { explain, Failure } from '../src/failure.ts'
 import { compact, wholly } from './compact.ts'
 import type { Client, Contract, Handlers } from './contract.ts'
 import { type PackedError, packError, unpackError } from './packed-error.ts'
+import type { Given, Port } from './port.ts'
 
 /**
- * Requests over a MessagePort. Comlink carries them; this file adds what it lacks: every call
+ * Requests over a port. Comlink carries them; this file adds what it lacks: every call
  * settles, a Failure stays one, a small view stays small. Nothing else posts a message.
  */
 
@@ -37,28 +37,28 @@ interface Served {
   answer(request: string, ask: unknown): Promise<Envelope>
 }
 
-const givenWith = new WeakMap<object, readonly Transferable[]>()
+const givenWith = new WeakMap<object, readonly Given[]>()
 
 /**
  * Marks what an ask or an answer gives away instead of copying: ports, and buffers that its views
  * show whole. A call that is sent again after a restart must build its ask anew.
  */
-export function transfer<T extends object>(value: T, items: readonly Transferable[]): T {
+export function transfer<T extends object>(value: T, items: readonly Given[]): T {
   givenWith.set(value, items)
   return value
 }
 
-const givenBy = (value: unknown): readonly Transferable[] =>
+const givenBy = (value: unknown): readonly Given[] =>
   (typeof value === 'object' && value !== null && givenWith.get(value)) || []
 
 /** For comlink to send. Most messages give nothing away, and need no note of it. */
-const giving = <T>(value: T, items: readonly Transferable[]): T =>
+const giving = <T>(value: T, items: readonly Given[]): T =>
   items.length === 0 ? value : give(value, [...items])
 
 /** What comlink talks through. `unsendable` hears of a message that holds what cannot be cloned. */
-function endpoint(port: MessagePort, unsendable: (error: unknown) => void = () => undefined) {
+function endpoint(port: Port, unsendable: (error: unknown) => void = () => undefined) {
   return {
-    postMessage(message: unknown, offered: Transferable[] = []) {
+    postMessage(message: unknown, offered: readonly Given[] = []) {
       const given = wholly(message, offered)
       try {
         port.postMessage(compact(message, new Set(given)), given)
@@ -68,7 +68,7 @@ function endpoint(port: MessagePort, unsendable: (error: unknown) => void = () =
       }
     },
     addEventListener(_: string, listener: (event: { readonly data: unknown }) => void) {
-      port.on('message', (data: unknown) => listener({ data }))
+      port.on('message', (data) => listener({ data }))
     },
     // Comlink removes its listener only after a RELEASE, when the port is closed anyway.
     removeEventListener() {
@@ -81,11 +81,7 @@ function endpoint(port: MessagePort, unsendable: (error: unknown) => void = () =
  * Answers a contract's requests on a port, for as long as both threads live. What a handler throws
  * reaches the asker; what is no Failure also ends this thread, for its supervisor to see.
  */
-export function serve<C extends Contract>(
-  port: MessagePort,
-  contract: C,
-  handlers: Handlers<C>,
-): void {
+export function serve<C extends Contract>(port: Port, contract: C, handlers: Handlers<C>): void {
   const table = new Map<string, (ask: never) => unknown>(
     Object.keys(contract).map((request) => [request, handlers[request as keyof C]]),
   )
@@ -117,7 +113,7 @@ export class Connection {
   readonly peer: string
   readonly generation: number
   readonly #clock: Clock
-  readonly #port: MessagePort
+  readonly #port: Port
   /** Held, and not asked of comlink's proxy at each call, which would make one more each time. */
   readonly #answer: Remote<Served>['answer']
   /** How to reject each call that has no answer yet. */
@@ -125,7 +121,7 @@ export class Connection {
   #open = true
 
   constructor(
-    port: MessagePort,
+    port: Port,
     options: { readonly peer: string; readonly generation: number; readonly clock: Clock },
   ) {
     this.peer = options.peer
@@ -212,7 +208,7 @@ export function clientOf<C extends Contract>(
 
 /** The asking end of a port whose other end serves the same contract. */
 export function connect<C extends Contract>(
-  port: MessagePort,
+  port: Port,
   contract: C,
   options: { readonly peer: string; readonly clock?: Clock },
 ): Client<C> {

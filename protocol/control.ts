@@ -1,6 +1,6 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { LogTarget } from '../src/log.ts'
 import { request } from './contract.ts'
+import type { Port } from './port.ts'
 
 /** What a supervisor gives to a thread, and asks of it. */
 
@@ -11,7 +11,7 @@ export interface Birth<Input> {
   readonly generation: number
   readonly input: Input
   /** The other end is the supervisor's, which asks `controlContract` on it. */
-  readonly control: MessagePort
+  readonly control: Port
   /** Of a Pulse. */
   readonly pulse: SharedArrayBuffer
   readonly beatMs: number
@@ -22,7 +22,7 @@ export interface Birth<Input> {
 export interface Wire {
   readonly actor: string
   readonly generation: number
-  readonly port: MessagePort
+  readonly port: Port
 }
 
 /** The supervisor holds its own deadlines, which are each child's and shorter. */

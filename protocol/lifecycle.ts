@@ -1,4 +1,4 @@
-import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
+import { isMainThread, workerData } from 'node:worker_threads'
 import { Failure } from '../src/failure.ts'
 import { type Log, openLog } from '../src/log.ts'
 import { Gate } from '../src/session/gate.ts'
@@ -7,6 +7,7 @@ import type { Contract, Handlers } from './contract.ts'
 import { type Birth, controlContract, type Wire } from './control.ts'
 import { deferred } from './deferred.ts'
 import { Peer } from './peer.ts'
+import type { Port } from './port.ts'
 import { Pulse } from './pulse.ts'
 
 /** What every actor has: its name, its log, its signs of life, its peers, its own end. */
@@ -105,7 +106,7 @@ export function actor<Input>(): Actor<Input> {
 }
 
 interface Wirable {
-  attach(port: MessagePort, generation: number): void
+  attach(port: Port, generation: number): void
   close(): void
 }
 
@@ -140,7 +141,7 @@ class Peers {
 }
 
 interface Answering {
-  serve(asker: Asker, port: MessagePort): void
+  serve(asker: Asker, port: Port): void
   closed(asker: Asker): void
 }
 

@@ -1,7 +1,7 @@
-import type { MessagePort } from 'node:worker_threads'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { Connection, clientOf, PeerEnded } from './channel.ts'
 import type { Client, Contract } from './contract.ts'
+import type { Port } from './port.ts'
 
 /**
  * Another actor, as the one that asks it sees it through all its restarts. Calls are sent in the
@@ -29,7 +29,7 @@ export class Peer<C extends Contract> {
   }
 
   /** A newer port takes the place of an older one, whose answers are dropped; never the reverse. */
-  attach(port: MessagePort, generation: number): void {
+  attach(port: Port, generation: number): void {
     if (this.#closed || generation <= this.#generation) {
       port.close()
       return

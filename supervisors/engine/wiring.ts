@@ -1,9 +1,10 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
 import { PeerEnded, transfer } from '../../protocol/channel.ts'
 import type { ChildSpec } from '../../protocol/child.ts'
 import type { Client, Contract } from '../../protocol/contract.ts'
 import type { controlContract, Wire } from '../../protocol/control.ts'
 import { Peer } from '../../protocol/peer.ts'
+import type { Port } from '../../protocol/port.ts'
 import type { Clock } from '../../src/clock.ts'
 
 type Control = Client<typeof controlContract>
@@ -65,7 +66,7 @@ export class Wiring {
     const client = {
       of: id,
       as: `main/${this.#clients.length}`,
-      attach: (_: string, generation: number, port: MessagePort) => peer.attach(port, generation),
+      attach: (_: string, generation: number, port: Port) => peer.attach(port, generation),
       close: () => peer.close(),
     }
     this.#clients.push(client)
@@ -95,7 +96,7 @@ export class Wiring {
 }
 
 /** Hands one end of an edge over: the port, and the name of the actor at its other end. */
-type Attach = (actor: string, generation: number, port: MessagePort) => void
+type Attach = (actor: string, generation: number, port: Port) => void
 
 const wire =
   (tell: (wire: Wire) => Promise<void>): Attach =>

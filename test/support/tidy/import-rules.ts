@@ -159,7 +159,7 @@ export const channelAlone: Rule = (sources) => [
   ...sources
     .filter((source) => isProduct(source) && source.path !== 'protocol/channel.ts')
     .flatMap((source) =>
-      findEach(source, /\bpostMessage\b/g, 'code', () => {
+      findEach(source, /\.postMessage\b/g, 'code', () => {
         return 'only protocol/channel.ts posts messages: declare a request in a contract'
       }),
     ),
