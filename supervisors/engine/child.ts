@@ -1,7 +1,7 @@
 import type { ChildSpec, Death } from '../../protocol/child.ts'
 import { isFailure } from '../../src/failure.ts'
+import { Incarnation } from './incarnation.ts'
 import type { Body, BodyStatus, Engine } from './member.ts'
-import { Thread } from './thread.ts'
 
 /** What a body tells the supervisor above it. */
 export interface Reports {
@@ -10,12 +10,12 @@ export interface Reports {
   wedged(death: Death): void
 }
 
-/** One actor through all its starts: a thread at a time. */
+/** One actor through all its starts: one at a time. */
 export class Child implements Body {
   readonly spec: ChildSpec
   readonly #engine: Engine
   readonly #reports: Reports
-  #thread: Thread | undefined
+  #current: Incarnation | undefined
   #up = false
   #generation = 0
   /** Whoever ends it waits for this: no death is told. */
@@ -29,45 +29,47 @@ export class Child implements Body {
 
   async start(): Promise<boolean> {
     if (!this.#engine.mayStart()) return false
-    const { clock, log, wiring } = this.#engine
-    const thread = new Thread(this.spec, {
+    const { clock, log, vessels, wiring } = this.#engine
+    const current = new Incarnation({
+      spec: this.spec,
       generation: ++this.#generation,
       clock,
       log,
+      vessels,
       onEnd: (death) => this.#gone(death),
       onWedged: (death) => this.#reports.wedged(death),
     })
-    this.#thread = thread
-    wiring.join(this.spec, thread.control)
-    this.#up = await thread.ready()
+    this.#current = current
+    wiring.join(this.spec, current.control)
+    this.#up = await current.ready()
     return this.#up
   }
 
   end(): Promise<void> {
-    return this.#endBy((thread) => thread.end({ cause: 'ordered', reason: 'ended for others' }))
+    return this.#endBy((current) => current.end({ cause: 'ordered', reason: 'ended for others' }))
   }
 
   stop(): Promise<void> {
     const order = { cause: 'ordered', reason: 'stopped' } as const
-    return this.#endBy((thread) => thread.leave(order, { hurried: this.#engine.hurried() }))
+    return this.#endBy((current) => current.leave(order, { hurried: this.#engine.hurried() }))
   }
 
   async kill(): Promise<void> {
-    await this.#thread?.end({ cause: 'ordered', reason: 'killed' })
+    await this.#current?.end({ cause: 'ordered', reason: 'killed' })
   }
 
   async recycle(): Promise<void> {
-    const thread = this.#thread
+    const current = this.#current
     await this.drain()
-    await thread?.end({ cause: 'ordered', reason: 'restarted' })
+    await current?.end({ cause: 'ordered', reason: 'restarted' })
   }
 
   /** Settles when it holds nothing more, or its time is over: what it holds is then left. */
   async drain(): Promise<void> {
     const child = this.spec.id
-    if (!this.#thread || !this.#up) return
+    if (!this.#current || !this.#up) return
     try {
-      await this.#thread.drain()
+      await this.#current.drain()
       this.#engine.tell({ kind: 'drained', child })
     } catch (error) {
       if (!isFailure(error)) throw error
@@ -76,7 +78,7 @@ export class Child implements Body {
   }
 
   status(): BodyStatus {
-    const reading = this.#up ? this.#thread?.reading() : undefined
+    const reading = this.#up ? this.#current?.reading() : undefined
     return {
       busy: reading?.busy ?? null,
       work: reading?.work ?? '',
@@ -85,15 +87,15 @@ export class Child implements Body {
     }
   }
 
-  async #endBy(how: (thread: Thread) => Promise<void>): Promise<void> {
-    if (!this.#thread) return
-    this.#ending ??= how(this.#thread)
+  async #endBy(how: (current: Incarnation) => Promise<void>): Promise<void> {
+    if (!this.#current) return
+    this.#ending ??= how(this.#current)
     await this.#ending
   }
 
   #gone(death: Death): void {
     this.#engine.wiring.part(this.spec.id)
-    this.#thread = undefined
+    this.#current = undefined
     this.#up = false
     const awaited = this.#ending !== undefined
     this.#ending = undefined

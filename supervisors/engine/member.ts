@@ -7,6 +7,7 @@ import { Delays } from './backoff.ts'
 import type { TreeEvent } from './events.ts'
 import { childMachine } from './machine.ts'
 import { RestartWindow } from './restarts.ts'
+import type { Vessels } from './vessel.ts'
 import type { Wiring } from './wiring.ts'
 
 /** One child of a supervisor, whatever it is: its state, its restarts, what its deaths mean. */
@@ -16,6 +17,7 @@ export interface Engine {
   readonly clock: Clock
   readonly random: Random
   readonly log: LogTarget
+  readonly vessels: Vessels
   readonly wiring: Wiring
   /** False once a stop has begun: no thread is made after that. */
   mayStart(): boolean

@@ -11,6 +11,8 @@ import { logEvent, type TreeEvent } from './events.ts'
 import type { ChildState, Engine } from './member.ts'
 import { actorsOf, checkSpec } from './spec.ts'
 import { type Leaf, Supervisor } from './supervisor.ts'
+import { Thread } from './thread.ts'
+import type { Vessels } from './vessel.ts'
 import { Wiring } from './wiring.ts'
 
 /** A running tree of supervisors, as the process that holds it sees it. */
@@ -21,8 +23,10 @@ export interface TreeOptions {
   readonly random: Random
   /** Where the tree itself writes: each event is a line. */
   readonly log: Log
-  /** Where its threads write. */
+  /** Where its actors write. */
   readonly logTo: LogTarget
+  /** What carries its actors: the real ones unless given. */
+  readonly vessels?: Vessels
   readonly onEvent?: (event: TreeEvent) => void
   /** The root gave up. What still runs may be drained: call `stop`. */
   readonly onGaveUp: (failure: Failure) => void
@@ -32,6 +36,8 @@ export interface TreeOptions {
    */
   readonly onWedged: (death: Death) => void
 }
+
+const realVessels: Vessels = { thread: (start) => new Thread(start) }
 
 export interface Tree {
   /**
@@ -120,11 +126,12 @@ class RunningTree implements Tree {
   }
 
   #engine(): Engine {
-    const { clock, random, log, logTo, onEvent } = this.#options
+    const { clock, random, log, logTo, onEvent, vessels = realVessels } = this.#options
     return {
       clock,
       random,
       log: logTo,
+      vessels,
       wiring: this.#wiring,
       mayStart: () => this.#state === 'starting' || this.#state === 'running',
       hurried: () => this.#hurry.signal.aborted,

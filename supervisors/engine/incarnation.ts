@@ -1,0 +1,160 @@
+import { connect, PeerEnded } from '../../protocol/channel.ts'
+import type { Death } from '../../protocol/child.ts'
+import type { Client } from '../../protocol/contract.ts'
+import { controlContract } from '../../protocol/control.ts'
+import { deferred } from '../../protocol/deferred.ts'
+import { reviveFailure } from '../../protocol/packed-error.ts'
+import type { PulseReading } from '../../protocol/pulse.ts'
+import { within } from '../../src/clock.ts'
+import { explain, type Failure, isFailure } from '../../src/failure.ts'
+import type { End, Start, Vessel, Vessels } from './vessel.ts'
+import { Watch } from './watch.ts'
+
+/** From the word to leave to the end; it has nothing left to do. */
+const leaveMs = 1_000
+const lookMsMax = 1_000
+
+export interface IncarnationOptions extends Omit<Start, 'onEnd'> {
+  readonly vessels: Vessels
+  /** Called once, when it is gone. */
+  readonly onEnd: (death: Death) => void
+  /** It is inside native code and stays there: it cannot be ended. Its end may never come. */
+  readonly onWedged: (death: Death) => void
+}
+
+type Order = Pick<Death, 'cause' | 'reason'>
+
+/** One start of an actor, to its end: owns its deadlines, and says why it ended. */
+export class Incarnation {
+  readonly control: Client<typeof controlContract>
+  readonly #options: IncarnationOptions
+  readonly #vessel: Vessel
+  readonly #watch: Watch
+  readonly #lookMs: number
+  readonly #ended = deferred<'ended'>()
+  #state: 'starting' | 'ready' | 'gone' = 'starting'
+  #order: Order | undefined
+  #looking: unknown
+
+  constructor(options: IncarnationOptions) {
+    const { clock, generation, log, spec, vessels } = options
+    const { heartbeatMs } = spec
+    this.#options = options
+    this.#lookMs = Math.min(lookMsMax, heartbeatMs / 4)
+    this.#watch = new Watch({ heartbeatMs, lookMs: this.#lookMs })
+    const onEnd = (end: End) => this.#gone(end)
+    this.#vessel = vessels.thread({ spec, generation, clock, log, onEnd })
+    this.control = connect(this.#vessel.control, controlContract, { peer: spec.id, clock })
+  }
+
+  /** True once the actor says so; false where it ends first, or its time passes and it is ended. */
+  async ready(): Promise<boolean> {
+    const { readyMs } = this.#options.spec
+    try {
+      await this.#wordThatItIsReady()
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      // Its port closes before its end is told, and only that tells why.
+      if (error instanceof PeerEnded) await this.#ended.promise
+      else await this.end({ cause: 'start', reason: `not ready in time. readyMs=${readyMs}` }, 0)
+      return false
+    }
+    if (this.#state !== 'starting') return false
+    this.#state = 'ready'
+    this.#look(this.#options.clock.now())
+    return true
+  }
+
+  /** A long start that shows life has all its time again. */
+  async #wordThatItIsReady(): Promise<void> {
+    const { id, readyMs } = this.#options.spec
+    const ready = this.control.ready()
+    for (;;) {
+      const { beats } = this.#vessel.reading()
+      try {
+        return await within(readyMs, `${id}.ready`, ready, this.#options.clock)
+      } catch (error) {
+        if (error instanceof PeerEnded || this.#vessel.reading().beats === beats) throw error
+      }
+    }
+  }
+
+  /** @throws Failure: it could not finish within its time, or ended first */
+  async drain(): Promise<void> {
+    const { id, drainMs } = this.#options.spec
+    try {
+      await within(drainMs, `${id}.drain`, this.control.drain(), this.#options.clock)
+    } catch (error) {
+      if (error instanceof PeerEnded) await this.#ended.promise
+      throw error
+    }
+  }
+
+  /** Lets it leave by itself, and ends it where it does not. */
+  async leave(order: Order, { hurried }: { readonly hurried: boolean }): Promise<void> {
+    const { clock, spec } = this.#options
+    this.#order ??= order
+    try {
+      if (!hurried) {
+        await within(leaveMs, `${spec.id}.exit`, this.control.exit(), clock)
+        await within(leaveMs, `the end of ${spec.id}`, this.#ended.promise, clock)
+      }
+    } catch (error) {
+      if (!isFailure(error)) throw error
+    }
+    await this.end(order, leaveMs)
+  }
+
+  /**
+   * Ends it as soon as it is outside native code. Settles when it is gone, or when it stays
+   * inside: that has then been told.
+   *
+   * @param patienceMs  for it to come outside
+   */
+  async end(order: Order, patienceMs = this.#patienceMs()): Promise<void> {
+    if (this.#state === 'gone') return
+    this.#order ??= order
+    const how = await Promise.race([this.#ended.promise, this.#vessel.end(patienceMs)])
+    if (how === false) return this.#options.onWedged(this.#death({ ...order, cause: 'deadline' }))
+    await this.#ended.promise
+  }
+
+  reading(): PulseReading & { readonly silentMs: number } {
+    return { ...this.#vessel.reading(), silentMs: this.#watch.silentMs }
+  }
+
+  #patienceMs(): number {
+    const { heartbeatMs } = this.#options.spec
+    return Math.max(this.#watch.leftMs(this.#vessel.reading()), heartbeatMs)
+  }
+
+  #look(lastLook: number): void {
+    const { clock } = this.#options
+    this.#looking = clock.setTimeout(() => {
+      const now = clock.now()
+      const late = this.#watch.look(this.#vessel.reading(), now - lastLook)
+      if (late === undefined) this.#look(now)
+      else void this.end({ cause: 'deadline', reason: late }, 0)
+    }, this.#lookMs)
+  }
+
+  #gone(end: End): void {
+    const wasReady = this.#state === 'ready'
+    this.#state = 'gone'
+    this.#options.clock.clearTimeout(this.#looking)
+    this.#options.onEnd(this.#death(this.#order ?? ownEnd(end, wasReady), end.error))
+    this.#ended.resolve('ended')
+  }
+
+  #death(order: Order, error?: unknown): Death {
+    const failure: Failure | undefined = reviveFailure(error)
+    return { child: this.#options.spec.id, ...order, ...(failure === undefined ? {} : { failure }) }
+  }
+}
+
+/** It ended by itself. */
+function ownEnd({ code, error }: End, wasReady: boolean): Order {
+  const reason = error === undefined ? `exit code ${code}` : explain(error)
+  if (!wasReady) return { cause: 'start', reason }
+  return { cause: error === undefined && code === 0 ? 'clean' : 'crash', reason }
+}
