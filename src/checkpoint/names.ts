@@ -1,4 +1,4 @@
-/** Names under `checkpoints/`: a folder for each save, three files in each. */
+/** Names under `checkpoints/`: a folder for each save, three files in each, and what `eval` found. */
 import { isWriterId } from '../manifest/names.ts'
 
 export const checkpointsPrefix = 'checkpoints/'
@@ -35,6 +35,9 @@ export function parseCheckpointName(name: string): CheckpointName | undefined {
 
 export const fileKey = (name: string, file: CheckpointFile): string =>
   `${checkpointsPrefix}${name}/${checkpointFiles[file]}`
+
+/** What `eval` found of it, put after the save and, as a checkpoint goes, removed with it. */
+export const evaluationKey = (name: string): string => `${checkpointsPrefix}${name}/eval.json`
 
 /** The later last: by step, and of one step by the moment of the save, with which its id begins. */
 export function compareCheckpoints(a: CheckpointName, b: CheckpointName): number {

@@ -1,7 +1,7 @@
 /** Which checkpoints stay, and how the others go. */
 import { probe } from '../probe.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { type CheckpointName, compareCheckpoints, fileKey } from './names.ts'
+import { type CheckpointName, compareCheckpoints, evaluationKey, fileKey } from './names.ts'
 import type { CheckpointState } from './state.ts'
 
 export interface RetainRule {
@@ -65,4 +65,5 @@ export async function removeCheckpoint(store: ObjectStore, name: string): Promis
     await store.remove(fileKey(name, file))
     probe(`checkpoint.${file}-removed`)
   }
+  await store.remove(evaluationKey(name))
 }

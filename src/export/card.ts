@@ -1,4 +1,5 @@
 /** The README of an exported drafter: whose it is, how it was trained, how good it is, its use. */
+import type { KeptEvaluation } from '../checkpoint/evaluation.ts'
 import type { DrafterConfig } from '../models/drafter-config.ts'
 import type { WeightType } from './zlab.ts'
 
@@ -25,6 +26,8 @@ export interface CardFacts {
     readonly heldOutLoss: number | null
     /** The simulated acceptance length on held-out samples. */
     readonly tau: number | null
+    /** What decoding with it brought; null where it was not evaluated. */
+    readonly evaluation: KeptEvaluation | null
     /** What it was trained with, as the configuration has it. */
     readonly settings: unknown
   }
@@ -69,10 +72,24 @@ function tableOf({ config, dtype, target, data, training }: CardFacts): string[]
       'Seen',
       `${count(training.samples)} samples, ${count(training.tokens)} tokens, with repetitions`,
     ],
-    ['Acceptance length τ', `${measured(training.tau, 2)} (simulated, held-out samples)`],
+    ['Acceptance length τ', decodedText(training.evaluation)],
+    ['Simulated τ', `${measured(training.tau, 2)} (no text was decoded; held-out samples)`],
     ['Loss', `${measured(training.heldOutLoss, 4)} (held-out samples)`],
   ]
   return ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)]
+}
+
+/** Of the weights as they were trained, in float32: what rounding does to it was not measured. */
+function decodedText(found: KeptEvaluation | null): string {
+  if (found === null) return 'not measured: nothing was decoded with this checkpoint'
+  const [low, high] = (found.interval ?? []).map((end) => end.toFixed(2))
+  const range = found.interval ? ` (95 % over prompts: ${low} to ${high})` : ''
+  const how = found.temperature === 0 ? 'greedy' : `temperature ${found.temperature}`
+  const texts = `${count(found.prompts)} prompts from ${found.promptsFrom}`
+  const changed =
+    found.changed > 0 ? `; ${count(found.changed)} texts were not the target’s own` : ''
+  const most = `at most ${count(found.maxNewTokens)} tokens each`
+  return `${found.tau.toFixed(2)}${range}: ${texts}, decoded in float32, ${how}, ${most}${changed}`
 }
 
 function dataOf({ split, fingerprint }: CardFacts['data']): string {

@@ -46,16 +46,15 @@ export async function demoGains(
   const trained = await fetchTrainedDrafter(await openStore(store), settings.work)
   const untrained = await writeUntrained(join(work, 'untrained'), trained, train?.seed ?? 0)
   const texts = textsOf(trained)
+  const before = gainOf(await evaluationOf(store, { ...greedy, drafter: untrained }))
+  const themes = gainOf(await evaluationOf(store, { ...greedy, prompts }))
+  // Last, since the last is what an export's card shows.
+  const rows = gainOf(await evaluationOf(store, greedy))
+  const themesTexts = demoConversations('heldOut').map(tokensOf)
   return {
-    untrained: gainOf(await evaluationOf(store, { ...greedy, drafter: untrained })),
-    heldOutRows: {
-      ...gainOf(await evaluationOf(store, greedy)),
-      ...overlaps(texts.training, texts.heldOut),
-    },
-    heldOutThemes: {
-      ...gainOf(await evaluationOf(store, { ...greedy, prompts })),
-      ...overlaps(texts.training, demoConversations('heldOut').map(tokensOf)),
-    },
+    untrained: before,
+    heldOutRows: { ...rows, ...overlaps(texts.training, texts.heldOut) },
+    heldOutThemes: { ...themes, ...overlaps(texts.training, themesTexts) },
   }
 }
 

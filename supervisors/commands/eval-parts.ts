@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { KeptEvaluation } from '../../src/checkpoint/evaluation.ts'
 import type { WholeCheckpoint } from '../../src/checkpoint/list.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { requireFinite } from '../../src/decode/finite.ts'
@@ -41,7 +42,9 @@ export interface EvalParts {
   readonly target: Target
   readonly drafter: Drafter
   readonly prompts: readonly (readonly number[])[]
-  readonly trained: Trained | null
+  readonly promptsFrom: KeptEvaluation['promptsFrom']
+  /** With the store that it lies in; null for a drafter that does not come from one. */
+  readonly trained: (Trained & { readonly store: ObjectStore }) | null
 }
 
 /**
@@ -67,7 +70,8 @@ async function fromFolders(places: EvalPlaces): Promise<EvalParts> {
     })
   }
   const pair = await openPair(await openTarget(resolve(target)), drafter)
-  return { ...pair, prompts: await promptsOfFile(prompts, pair, places), trained: null }
+  const read = await promptsOfFile(prompts, pair, places)
+  return { ...pair, prompts: read, promptsFrom: 'a file', trained: null }
 }
 
 async function fromStore(url: string, places: EvalPlaces): Promise<EvalParts> {
@@ -81,12 +85,16 @@ async function fromStore(url: string, places: EvalPlaces): Promise<EvalParts> {
     return fetched
   }
   const pair = await openPair(target, places.drafter ?? (await training()).dir)
-  const trained = places.drafter === undefined ? trainedOf((await training()).checkpoint) : null
-  const prompts =
-    places.prompts !== undefined
-      ? await promptsOfFile(places.prompts, pair, places)
-      : await promptsOfStore({ ...opened, ...(await training()) }, pair, places)
-  return { ...pair, prompts, trained }
+  const trained =
+    places.drafter === undefined
+      ? { ...trainedOf((await training()).checkpoint), store: opened.store }
+      : null
+  if (places.prompts !== undefined) {
+    const prompts = await promptsOfFile(places.prompts, pair, places)
+    return { ...pair, prompts, promptsFrom: 'a file', trained }
+  }
+  const prompts = await promptsOfStore({ ...opened, ...(await training()) }, pair, places)
+  return { ...pair, prompts, promptsFrom: 'held-out samples', trained }
 }
 
 async function targetOf(run: Run, { target: path }: EvalPlaces): Promise<Target> {

@@ -1,9 +1,12 @@
 import { join, resolve } from 'node:path'
+import { type KeptEvaluation, keepEvaluation } from '../../src/checkpoint/evaluation.ts'
+import { systemClock } from '../../src/clock.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { openDecodingDrafter } from '../../src/decode/drafter-text.ts'
 import { type Evaluation, evaluate } from '../../src/decode/evaluate.ts'
 import { stopTokensOf } from '../../src/decode/stop-tokens.ts'
 import { openDecodingTarget } from '../../src/decode/target-text.ts'
+import { isFailure } from '../../src/failure.ts'
 import { openLog } from '../../src/log.ts'
 import { Tally } from '../display/tally.ts'
 import { consoleTarget } from '../log-target.ts'
@@ -28,6 +31,7 @@ export interface Evaluated extends Evaluation {
   readonly trained: Trained | null
   readonly blockSize: number
   readonly prompts: number
+  readonly promptsFrom: EvalParts['promptsFrom']
   readonly maxNewTokens: number
   readonly temperature: number
   readonly seed: number
@@ -45,21 +49,58 @@ export async function evaluateDrafter(
   return found.differences.every(({ isTie }) => isTie) ? exitCodes.done : exitCodes.incomplete
 }
 
-/** @throws  Failure as `openEvalParts` */
+/**
+ * What was found of a store's checkpoint is kept beside it.
+ *
+ * @throws  Failure as `openEvalParts`
+ */
 export async function evaluationOf(
   store: string | undefined,
   options: Omit<EvalOptions, 'json'>,
 ): Promise<Evaluated> {
   const parts = await openEvalParts(store, options)
   const { maxNewTokens, temperature, seed } = options
-  return {
+  const { promptsFrom, trained } = parts
+  const found = {
     drafter: parts.drafter.dir,
     target: parts.target.dir,
-    trained: parts.trained,
+    trained: trained && { checkpoint: trained.checkpoint, step: trained.step, tau: trained.tau },
     blockSize: parts.drafter.config.blockSize,
     prompts: parts.prompts.length,
-    ...{ maxNewTokens, temperature, seed },
+    ...{ promptsFrom, maxNewTokens, temperature, seed },
     ...(await evaluated(parts, options)),
+  }
+  if (trained) await keep(trained, found)
+  return found
+}
+
+/** Without it the figures are printed all the same: a reader may have no right to write there. */
+async function keep(
+  { store, checkpoint }: NonNullable<EvalParts['trained']>,
+  found: Evaluated,
+): Promise<void> {
+  const kept = toKeep(found)
+  if (!kept) return
+  const log = openLog({ ...consoleTarget, actor: 'eval' })
+  try {
+    const isThere = await keepEvaluation(store, checkpoint, kept)
+    if (!isThere) log.warn({ checkpoint }, 'the checkpoint was removed: its figures are not kept')
+  } catch (err) {
+    if (!isFailure(err)) throw err
+    log.warn({ err, checkpoint }, 'the figures are not kept beside the checkpoint')
+  }
+}
+
+/** Undefined where no prompt took a step: there is no figure. */
+function toKeep(found: Evaluated): KeptEvaluation | undefined {
+  const { interval, meanOfPrompts, prompts, steps, tau } = found.acceptance
+  if (tau === null || meanOfPrompts === null) return undefined
+  const { maxNewTokens, promptsFrom, seed, temperature } = found
+  return {
+    evaluatedAt: new Date(systemClock.now()).toISOString(),
+    ...{ tau, interval: interval && [...interval], meanOfPrompts, prompts, steps },
+    ...{ promptsFrom, maxNewTokens, temperature, seed },
+    changed: found.differences.filter(({ isTie }) => !isTie).length,
   }
 }
 

@@ -1,15 +1,18 @@
 import { basename, resolve } from 'node:path'
+import { type KeptEvaluation, keptEvaluation } from '../../src/checkpoint/evaluation.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { drafterCard, drafterWarnings } from '../../src/export/card.ts'
 import { type CheckpointToExport, checkpointToExport } from '../../src/export/checkpoint.ts'
 import { writeFolder } from '../../src/export/folder.ts'
 import { headRows } from '../../src/export/head-rows.ts'
 import { type WeightType, zlabFiles } from '../../src/export/zlab.ts'
-import { openLog } from '../../src/log.ts'
+import { isFailure } from '../../src/failure.ts'
+import { type Log, openLog } from '../../src/log.ts'
 import { storedDataset } from '../../src/run/dataset-copy.ts'
 import type { Run } from '../../src/run/identity.ts'
 import { configKey } from '../../src/run/stored-run.ts'
 import { solePermits } from '../../src/store/patient.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
 import { consoleTarget } from '../log-target.ts'
 import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 import { targetAtHand } from './target-at-hand.ts'
@@ -30,7 +33,10 @@ interface Told {
   readonly dir: string
   readonly checkpoint: string
   readonly step: number
+  /** Simulated on held-out samples while it was trained; null where it was not. */
   readonly tau: number | null
+  /** What `eval` found of it; null where nothing was kept. */
+  readonly evaluation: KeptEvaluation | null
   /** False: it was there already. */
   readonly written: boolean
   readonly warnings: readonly string[]
@@ -51,6 +57,7 @@ export async function exportDrafter(
   })
   const { drafter, checkpoint } = found
   const { head, warnings } = await headOf(found, { run, options })
+  const evaluation = await evaluationOf(store, { name: checkpoint.name, log })
   const { dtype } = options
   const card = drafterCard({
     config: drafter.config,
@@ -61,6 +68,7 @@ export async function exportDrafter(
       ...checkpoint.state,
       checkpoint: checkpoint.name,
       settings: settingsIn(configText),
+      evaluation,
     },
   })
   const files = zlabFiles({ ...drafter, head }, { dtype, card })
@@ -69,12 +77,27 @@ export async function exportDrafter(
     checkpoint: checkpoint.name,
     step: checkpoint.step,
     tau: checkpoint.state.tau,
+    evaluation,
     written: await writeFolder(resolve(dir), files, options),
     warnings: [...drafterWarnings(drafter.config), ...warnings],
   }
   for (const warning of told.warnings) log.warn(warning)
   process.stdout.write(`${options.json ? JSON.stringify(told) : text(told)}\n`)
   return 0
+}
+
+/** One that cannot be read is told: the drafter is good without it. */
+async function evaluationOf(
+  store: ObjectStore,
+  { name, log }: { readonly name: string; readonly log: Log },
+): Promise<KeptEvaluation | null> {
+  try {
+    return (await keptEvaluation(store, name)) ?? null
+  } catch (err) {
+    if (!isFailure(err, 'corrupt')) throw err
+    log.warn({ err }, 'the card goes without what eval found')
+    return null
+  }
 }
 
 /** Of a drafter with a vocabulary of its own; others have all of the target's. */
@@ -94,8 +117,10 @@ function settingsIn(configText: string | undefined): unknown {
   return parseConfig(configText, { name: configKey, base: '/' }).config.train ?? null
 }
 
-function text({ dir, checkpoint, step, tau, written }: Told): string {
-  const measured = tau === null ? '' : `, simulated τ ${tau.toFixed(2)}`
+function text({ dir, checkpoint, evaluation, step, tau, written }: Told): string {
+  const decoded = evaluation ? `, τ ${evaluation.tau.toFixed(2)}` : ''
+  const simulated = tau === null ? '' : `, simulated τ ${tau.toFixed(2)}`
+  const measured = `${decoded}${simulated}`
   const done = written ? 'is exported to' : 'was there already:'
   return `The drafter of step ${step} ${done} ${dir} (checkpoint ${checkpoint}${measured})`
 }

@@ -79,8 +79,10 @@ test('retention: what makes it a checkpoint goes first', async () => {
     }
   })()
   const name = await saved(store, trainedAt(10))
+  await store.put(`checkpoints/${name}/eval.json`, Buffer.from('{}'))
   await removeCheckpoint(store, name)
-  assert.deepEqual(removed, ['state.json', 'model.safetensors', 'optimizer.safetensors'])
+  const files = ['state.json', 'model.safetensors', 'optimizer.safetensors', 'eval.json']
+  assert.deepEqual(removed, files)
   const left = []
   for await (const { key } of store.list('checkpoints/')) left.push(key)
   assert.deepEqual(left, ['checkpoints/latest.json'])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { KeptEvaluation } from '../../../src/checkpoint/evaluation.ts'
 import { type CardFacts, drafterCard } from '../../../src/export/card.ts'
 import { drafterConfig } from '../../support/training/cases.ts'
 
@@ -17,9 +18,16 @@ const facts = (drafter: string): CardFacts => ({
     tokens: 1_234_567,
     heldOutLoss: 1.25,
     tau: 3.456,
+    evaluation: null,
     settings: { lr: 6e-4 },
   },
 })
+
+const evaluation: KeptEvaluation = {
+  evaluatedAt: '2026-12-01T00:00:00.000Z',
+  ...{ tau: 2.345, interval: [2.1, 2.6], meanOfPrompts: 2.4, prompts: 1_200, steps: 9_000 },
+  ...{ promptsFrom: 'held-out samples', maxNewTokens: 256, temperature: 0, seed: 0, changed: 0 },
+}
 
 test('card: target, data, steps, acceptance length, settings, and how it is served', () => {
   const card = drafterCard(facts('drafter_b16'))
@@ -30,7 +38,8 @@ test('card: target, data, steps, acceptance length, settings, and how it is serv
     '| Data | dataset `cafe`: 914,000 samples, of them 18,280 held out |',
     '| Trained | 1,200 steps, checkpoint `00001200-w` |',
     '1,234,567 tokens',
-    '| Acceptance length τ | 3.46 (simulated, held-out samples) |',
+    '| Acceptance length τ | not measured: nothing was decoded with this checkpoint |',
+    '| Simulated τ | 3.46 (no text was decoded; held-out samples) |',
     '| Loss | 1.2500 (held-out samples) |',
     '"lr": 0.0006',
     '"num_speculative_tokens": 15}',
@@ -48,10 +57,25 @@ test('card: what was not measured, and what is not known, is said to be so', () 
     data: { fingerprint: null, split: null },
     training: { ...training, tau: null, heldOutLoss: null, settings: null },
   })
-  assert.match(card, /τ \| not measured/)
+  assert.match(card, /Simulated τ \| not measured/)
   assert.match(card, /Loss \| not measured/)
   assert.match(card, /Data \| dataset not known \|/)
   assert.doesNotMatch(card, /Trained with/)
+})
+
+test('card: what decoding brought, over how many prompts, and how; drawn texts, and changed ones', () => {
+  const { training, ...rest } = facts('drafter_b16')
+  const of = (other: Partial<KeptEvaluation> = {}): string =>
+    drafterCard({ ...rest, training: { ...training, evaluation: { ...evaluation, ...other } } })
+  assert.match(
+    of(),
+    /τ \| 2\.35 \(95 % over prompts: 2\.10 to 2\.60\): 1,200 prompts from held-out samples, decoded in float32, greedy, at most 256 tokens each \|/,
+  )
+  assert.match(of(), /Simulated τ \| 3\.46/)
+  assert.match(
+    of({ interval: null, temperature: 0.7, promptsFrom: 'a file', changed: 2 }),
+    /τ \| 2\.35: 1,200 prompts from a file, .* temperature 0\.7, .*; 2 texts were not the target’s own/,
+  )
 })
 
 test('card: of a draft vocabulary it says who knows of it', () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { keptEvaluation } from '../../../src/checkpoint/evaluation.ts'
 import { saveCheckpoint } from '../../../src/checkpoint/save.ts'
 import { contentHash } from '../../../src/dataset/fingerprint.ts'
 import { dataState } from '../../../src/feed/data-state.ts'
@@ -67,6 +68,18 @@ test('eval of a store: its newest checkpoint, on the prompts of the samples held
   assert.equal(heldOut.length, 6)
   assert.ok(found.prompts >= 1 && found.prompts <= 6, `${found.prompts} prompts`)
   assert.ok(existsSync(join(work, 'drafters', name, 'config.json')))
+  // It is kept for the card of an export.
+  const kept = await keptEvaluation(await openStore(url), name)
+  assert.ok(kept)
+  const { interval, prompts, tau } = found.acceptance
+  assert.deepEqual([kept.tau, kept.interval, kept.prompts], [tau, interval, prompts])
+  assert.deepEqual([kept.promptsFrom, kept.maxNewTokens], ['held-out samples', 10])
+  const out = join(dir, 'newest', 'drafter')
+  const exported = await draftsmith(['export', url, out, '--json'], { dir })
+  assert.equal(exported.code, 0, exported.stderr)
+  assert.deepEqual(JSON.parse(exported.stdout).evaluation, kept)
+  const card = readFileSync(join(out, 'README.md'), 'utf8')
+  assert.match(card, new RegExp(`τ \\| ${tau.toFixed(2)} .*${prompts} prompts from held-out`))
   // What was fetched is used again; a text says which checkpoint it was.
   const args = ['eval', url, '--work', work, '--max-new-tokens', '4', '--limit', '1']
   const again = await draftsmith(args, { dir })
