@@ -4,7 +4,7 @@
  * no listing shows and a later start sweeps.
  */
 import { randomUUID } from 'node:crypto'
-import { link, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { link, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { hasCode } from '../failure.ts'
@@ -14,6 +14,8 @@ import type { Body } from './store.ts'
 
 /** What no process can still be writing. */
 const LEFTOVER_MS = 24 * 3_600_000
+/** Each is lost only to somebody who removes the last object of the folder at that moment. */
+const folderTriesMax = 100
 
 export interface Incoming {
   readonly path: string
@@ -91,20 +93,54 @@ export async function sweepLeftovers(folder: string, now: number): Promise<void>
   }
 }
 
+/**
+ * Removes the folders of a key that hold nothing any more; the root stays. A folder that somebody
+ * puts something into is not removed: the system refuses.
+ */
+export async function removeEmptyFolders(root: string, key: string): Promise<void> {
+  for (let folder = dirname(key); folder !== '.'; folder = dirname(folder)) {
+    try {
+      await rmdir(join(root, folder))
+    } catch (error) {
+      // Others may have removed it, and not yet the one above.
+      if (!hasCode(error, 'ENOENT')) return
+    }
+  }
+}
+
+/**
+ * The folder is made where it is missing, again and again where others remove it as empty. Nothing
+ * is synced before the name is there: then it holds its folders, and nobody removes them.
+ */
 async function inFolderOf(path: string, work: () => Promise<void>): Promise<void> {
   const folder = dirname(path)
+  /** The topmost of what is new, in any of the tries: the name, or a folder above it. */
+  let top = path
+  for (let tries = 1; ; tries++) {
+    try {
+      if (tries > 1) top = shorter(top, (await makeFolder(folder)) ?? path)
+      await work()
+      break
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT') || tries > folderTriesMax) throw error
+    }
+  }
+  for (let at = path; at.length >= top.length; at = dirname(at)) await syncIfThere(dirname(at))
+}
+
+const shorter = (a: string, b: string): string => (b.length < a.length ? b : a)
+
+/** Who removes what was just put, and its folder, leaves nothing to be synced. */
+export async function syncIfThere(folder: string): Promise<void> {
   try {
-    await work()
+    await syncFolder(folder)
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error
-    await makeLastingFolder(folder)
-    await work()
   }
-  await syncFolder(folder)
 }
 
 /** Makes the names in a folder outlive a loss of power. */
-export async function syncFolder(path: string): Promise<void> {
+async function syncFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {
     await folder.sync()

@@ -17,8 +17,9 @@ import {
   makeLastingFolder,
   publish,
   publishNew,
+  removeEmptyFolders,
   sweepLeftovers,
-  syncFolder,
+  syncIfThere,
   writeIncoming,
 } from './file-write.ts'
 import { checkKey, checkPrefix, SIDE_FOLDER } from './keys.ts'
@@ -82,11 +83,10 @@ export class FileStore implements ObjectStore {
       const lock = join(this.#locks, md5(Buffer.from(key)))
       const replaced = exclusively(lock, () => {
         if (etagNow(path) !== etag) return false
-        renameSync(incoming.path, path)
-        return true
+        return renamedNow(incoming.path, path)
       })
       const done = await this.#orRemove(incoming, replaced)
-      await (done ? syncFolder(dirname(path)) : rm(incoming.path, { force: true }))
+      await (done ? syncIfThere(dirname(path)) : rm(incoming.path, { force: true }))
       return done
     })
   }
@@ -131,7 +131,10 @@ export class FileStore implements ObjectStore {
   }
 
   async remove(key: string): Promise<void> {
-    await this.#guard('remove', key, (path) => unlessAbsent(() => rm(path)))
+    await this.#guard('remove', key, async (path) => {
+      await unlessAbsent(() => rm(path))
+      await removeEmptyFolders(this.#root, key)
+    })
   }
 
   async startMultipart(key: string): Promise<MultipartUpload> {
@@ -218,6 +221,17 @@ function etagNow(path: string): string | undefined {
     return md5(readFileSync(path))
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
+}
+
+/** False where what is to be replaced was removed meanwhile, and its folder with it. */
+function renamedNow(from: string, to: string): boolean {
+  try {
+    renameSync(from, to)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false
     throw error
   }
 }

@@ -15,8 +15,7 @@ export async function tracesIn(storeUrl: string): Promise<() => Promise<void>> {
   const above: string[] = []
   for (let at = root; !(await isThere(at)); at = dirname(at)) above.push(at)
   const sideIsNew = !(await isThere(side))
-  const probes = join(root, 'probe')
-  const own = [...((await isThere(probes)) ? [] : [probes]), ...(sideIsNew ? [side] : []), ...above]
+  const own = [...(sideIsNew ? [side] : []), ...above]
   return async () => {
     const inside = sideIsNew ? await readdir(side).catch(() => []) : []
     for (const name of inside) await removeIfEmpty(join(side, name))

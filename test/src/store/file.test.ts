@@ -20,6 +20,7 @@ import { explain, Failure, isFailure } from '../../../src/failure.ts'
 import { FileStore } from '../../../src/store/file.ts'
 import { fileFailure } from '../../../src/store/file-errors.ts'
 import { exclusively } from '../../../src/store/file-lock.ts'
+import { SIDE_FOLDER } from '../../../src/store/keys.ts'
 import { keysOf } from './contents.ts'
 import { tempFolder } from './opening.ts'
 
@@ -39,8 +40,8 @@ test('file: a file in the place of its folder is named, and nothing is stored', 
   const root = join(tempFolder(), 'taken')
   writeFileSync(root, 'mine')
   for (const store of [new FileStore(root), new FileStore(join(root, 'below'))]) {
-    for (const put of [store.put('a/b', text('x')), store.putIfAbsent('a/b', text('x'))]) {
-      await assert.rejects(put, (error) => {
+    for (const put of ['put', 'putIfAbsent'] as const) {
+      await assert.rejects(store[put]('a/b', text('x')), (error) => {
         assert.ok(isFailure(error, 'invalid'))
         assert.match(error.message, /a file is in the place of a folder.*taken/)
         assert.match(error.remedy ?? '', /Move that file away/)
@@ -60,6 +61,49 @@ test('file: a key below another key is refused, and the other stays', async () =
   await store.put('c/d', text('file'))
   await assert.rejects(store.put('c', text('x')), (e) => isFailure(e, 'invalid'))
   assert.deepEqual(await keysOf(store.list('')), ['a', 'c/d'])
+})
+
+test('file: folders that a removed object leaves empty go, others and the root stay', async () => {
+  const root = join(tempFolder(), 'store')
+  const store = new FileStore(root)
+  for (const key of ['a/b/c/1', 'a/b/c/2', 'a/3', 'e/4']) await store.put(key, text('x'))
+  mkdirSync(join(root, 'elsewhere'))
+  symlinkSync(join(root, 'elsewhere'), join(root, 'link'))
+  await store.remove('link/5')
+  await store.remove('a/b/c/1')
+  assert.deepEqual(readdirSync(join(root, 'a', 'b', 'c')), ['2'])
+  await store.remove('a/b/c/2')
+  assert.deepEqual(readdirSync(join(root, 'a')), ['3'])
+  await Promise.all([store.remove('a/3'), store.remove('e/4'), store.remove('never/there')])
+  const left = readdirSync(root).filter((name) => name !== SIDE_FOLDER)
+  assert.deepEqual(left.sort(), ['elsewhere', 'link'])
+  await store.put('a/b/c/1', text('again'))
+  assert.deepEqual(await keysOf(store.list('')), ['a/b/c/1'])
+})
+
+test('file: who puts into a folder that others remove again and again is never refused', async () => {
+  const root = join(tempFolder(), 'store')
+  const [putter, remover] = [new FileStore(root), new FileStore(root)]
+  let isOver = false
+  const removing = async () => {
+    while (!isOver) await remover.remove('deep/er/folder/none')
+  }
+  const removers = Array.from({ length: 3 }, removing)
+  try {
+    for (let round = 0; round < 25; round++) {
+      const key = `deep/er/folder/${round}`
+      assert.equal(await putter.putIfAbsent(key, text(key)), true)
+      assert.deepEqual(await keysOf(putter.list('deep/')), [key])
+      await putter.remove(key)
+      await putter.put(key, text(key))
+      assert.equal((await putter.get(key))?.toString(), key)
+      await putter.remove(key)
+    }
+  } finally {
+    isOver = true
+    await Promise.all(removers)
+  }
+  assert.equal(existsSync(join(root, 'deep')), false)
 })
 
 test('file: a folder that may not be written in is said to be so', async () => {
