@@ -1,4 +1,4 @@
-/** Names under `checkpoints/`: a folder for each save, three files in each, and what `eval` found. */
+/** Names under `checkpoints/`: a folder for each save, of three files and what `eval` found. */
 import { isWriterId } from '../manifest/names.ts'
 
 export const checkpointsPrefix = 'checkpoints/'

@@ -16,7 +16,7 @@ const evaluation: KeptEvaluation = {
   ...{ promptsFrom: 'a file', maxNewTokens: 256, temperature: 0, seed: 0, changed: 0 },
 }
 
-test('evaluation: is kept beside its checkpoint, the last one; the checkpoint stays whole', async () => {
+test('evaluation: the last is kept beside its checkpoint, which stays whole', async () => {
   const store = new MemoryStore()
   const name = await saved(store, trainedAt(10))
   assert.equal(await keptEvaluation(store, name), undefined)

@@ -81,7 +81,7 @@ test('file: folders that a removed object leaves empty go, others and the root s
   assert.deepEqual(await keysOf(store.list('')), ['a/b/c/1'])
 })
 
-test('file: who puts into a folder that others remove again and again is never refused', async () => {
+test('file: who puts into a folder that others keep removing is never refused', async () => {
   const root = join(tempFolder(), 'store')
   const [putter, remover] = [new FileStore(root), new FileStore(root)]
   let isOver = false
