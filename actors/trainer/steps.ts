@@ -15,7 +15,7 @@ import { probe } from '../../src/probe.ts'
 import { Rate } from '../../src/rate.ts'
 import type { Learner, Learnt } from '../../src/training/learner.ts'
 import { measured } from '../../src/training/measured.ts'
-import { Metrics } from '../../src/training/metrics-file.ts'
+import { MetricsFile } from '../../src/training/metrics-file.ts'
 import { adopt, mapsOf } from './capture.ts'
 import type { TrainingData } from './data.ts'
 import type { TrainerInput } from './index.ts'
@@ -42,7 +42,7 @@ export class Steps {
   readonly progress: Progress
   readonly #parts: StepParts
   readonly #deadline = new LearntDeadline(stepMs)
-  readonly #metrics: Metrics
+  readonly #metrics: MetricsFile
   readonly #speed = new Rate()
   readonly #clock: Clock
   #rateAt: (step: number) => number = () => 0
@@ -56,7 +56,8 @@ export class Steps {
     this.#parts = parts
     this.#clock = parts.clock ?? systemClock
     this.progress = new Progress(parts.input)
-    this.#metrics = new Metrics(parts.input, this.#clock)
+    const { work, training } = parts.input
+    this.#metrics = new MetricsFile({ work, training, log: parts.log, clock: this.#clock })
   }
 
   /** From the newest checkpoint, or from chance. */
@@ -146,6 +147,11 @@ export class Steps {
       outcome: state === 'finished' ? { steps: step } : null,
       gaveUp: failure && { reason: explain(failure), remedy: failure.remedy ?? null },
     }
+  }
+
+  /** No more is done. */
+  end(): void {
+    this.#metrics.end()
   }
 
   work(state: string): string {

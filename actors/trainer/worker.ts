@@ -44,6 +44,7 @@ self.live({
   drain: async () => {
     life.send({ type: 'drain' })
     await waitFor(life, (state) => state.matches({ work: 'drained' }))
+    steps.end()
     await learner.release()
   },
   status: () => ({ work: steps.work(life.getSnapshot().value.work) }),

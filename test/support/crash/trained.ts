@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { isHalf, listCheckpoints, lookInto } from '../../../src/checkpoint/list.ts'
 import { fileKey } from '../../../src/checkpoint/names.ts'
-import { metricsFile } from '../../../src/training/metrics-file.ts'
+import { metricsPath } from '../../../src/training/metrics-file.ts'
 import type { Job } from './job.ts'
 
 export interface Trained {
@@ -53,7 +53,7 @@ export async function readTrained(job: Job): Promise<Trained> {
 
 /** How many steps have left a line. */
 export const stepsIn = ({ work }: Job): number =>
-  existsSync(metricsFile(work)) ? linesOf(work).size : 0
+  existsSync(metricsPath(work)) ? linesOf(work).size : 0
 
 /** Ids of all that have left a line. */
 export const trainingsIn = ({ work }: Job): ReadonlySet<string> =>
@@ -68,6 +68,6 @@ function linesOf(work: string): Map<number, StepLine> {
 }
 
 function allLines(work: string): z.output<typeof lineSchema>[] {
-  const text = readFileSync(metricsFile(work), 'utf8').trimEnd()
+  const text = readFileSync(metricsPath(work), 'utf8').trimEnd()
   return text.split('\n').map((line) => lineSchema.parse(JSON.parse(line)))
 }
