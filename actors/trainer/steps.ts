@@ -47,8 +47,6 @@ export class Steps {
   readonly #clock: Clock
   #rateAt: (step: number) => number = () => 0
   #last: TrainerStatus['last'] = null
-  /** In steps, since the start of this thread. */
-  #stepsMs = 0
   /** Of the step that is gathered. */
   #gathered: TrainingBatch[] = []
 
@@ -109,7 +107,7 @@ export class Steps {
     pulse.busy(`step ${progress.step + 1}`, this.#deadline.ms)
     const learnt = learnable.length > 0 ? await learner.step(learnable, lr) : undefined
     pulse.idle()
-    this.#took(performance.now() - started)
+    this.#deadline.took(performance.now() - started)
     progress.passed(batches)
     if (!learnt) return false
     progress.step++
@@ -176,17 +174,12 @@ export class Steps {
   }
 
   #shares(): Pick<TrainerStatus, 'outsideShare' | 'transferShare'> {
-    const { insideMs, transferMs } = this.#parts.learner.spent
-    if (this.#stepsMs === 0) return { outsideShare: null, transferShare: null }
+    const { insideMs, stepsMs, transferMs } = this.#parts.learner.spent
+    if (stepsMs === 0) return { outsideShare: null, transferShare: null }
     return {
-      outsideShare: 1 - insideMs / this.#stepsMs,
-      transferShare: transferMs === null ? null : transferMs / this.#stepsMs,
+      outsideShare: 1 - insideMs / stepsMs,
+      transferShare: transferMs === null ? null : transferMs / stepsMs,
     }
-  }
-
-  #took(ms: number): void {
-    this.#deadline.took(ms)
-    this.#stepsMs += ms
   }
 
   #note(

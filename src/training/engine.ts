@@ -17,7 +17,7 @@ export interface MicroBatch {
   readonly results: Results
 }
 
-/** Milliseconds since the start. */
+/** Milliseconds that steps took since the start; looks at held-out samples are none. */
 export interface Spent {
   /** Inside onnxruntime. */
   readonly insideMs: number

@@ -12,12 +12,14 @@ import { frozenOf } from './frozen-feeds.ts'
 import { GraphsByShape, lossSettings } from './graphs-by-shape.ts'
 import type { LearnerParts } from './learner.ts'
 import { gradientName, lossGraph } from './loss-graph.ts'
+import { StepRuns } from './step-runs.ts'
 
 export class HostEngine implements Engine {
   readonly tensors: FlatTensors
   readonly #parts: LearnerParts
   readonly #frozen: Feeds
   readonly #graphs: GraphsByShape<TrainingSession>
+  readonly #runs: StepRuns
   #optimizer: Adamw
 
   constructor(parts: LearnerParts) {
@@ -28,6 +30,7 @@ export class HostEngine implements Engine {
     this.#graphs = new GraphsByShape((of) =>
       openTrainingSession(lossGraph(parts.drafter, lossSettings(parts, of)), parts),
     )
+    this.#runs = new StepRuns(() => ({ insideMs: this.insideMs, transferMs: 0 }))
   }
 
   get updates(): number {
@@ -39,15 +42,22 @@ export class HostEngine implements Engine {
   }
 
   get spent(): Spent {
-    return { insideMs: this.#graphs.insideMs, transferMs: 0 }
+    return this.#runs.spent
   }
 
-  async step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
-    for (const [i, batch] of batches.entries()) {
-      await this.#run(batch, i === 0 ? 'gradients' : 'addends')
-      if (i > 0) this.#optimizer.accumulate()
-    }
-    return this.#optimizer.step({ lr, loss: lossOf(batches) })
+  /** Milliseconds inside onnxruntime, for steps and for looks. */
+  get insideMs(): number {
+    return this.#graphs.insideMs
+  }
+
+  step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
+    return this.#runs.during(async () => {
+      for (const [i, batch] of batches.entries()) {
+        await this.#run(batch, i === 0 ? 'gradients' : 'addends')
+        if (i > 0) this.#optimizer.accumulate()
+      }
+      return this.#optimizer.step({ lr, loss: lossOf(batches) })
+    })
   }
 
   async judge(batch: MicroBatch): Promise<void> {

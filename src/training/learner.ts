@@ -80,6 +80,7 @@ export interface Learnt {
 export class Learner {
   readonly #parts: LearnerParts
   readonly #engine: Engine
+  #stepsMs = 0
 
   constructor(parts: LearnerParts) {
     this.#parts = parts
@@ -103,8 +104,9 @@ export class Learner {
     this.#engine.updates = count
   }
 
-  get spent(): Spent {
-    return this.#engine.spent
+  /** Of steps, since the start: all that they took, and what the engine tells of it. */
+  get spent(): Spent & { readonly stepsMs: number } {
+    return { stepsMs: this.#stepsMs, ...this.#engine.spent }
   }
 
   /**
@@ -118,12 +120,12 @@ export class Learner {
     batches: readonly LearningBatch[],
     lr: number,
   ): Promise<(Learnt & Stepped) | undefined> {
-    const laid = batches.map((batch) => this.#lay(batch))
-    if (weightOf(laid) === 0) return undefined
-    normalizeWeights(laid, this.#parts.options.normalize)
-    const micro = batches.map((batch, i) => this.#microBatch(batch, laid[i]))
-    const stepped = await this.#engine.step(micro, lr)
-    return { ...together(micro.map((batch, i) => learntOf(batch, laid[i]))), ...stepped }
+    const started = performance.now()
+    try {
+      return await this.#step(batches, lr)
+    } finally {
+      this.#stepsMs += performance.now() - started
+    }
   }
 
   /**
@@ -156,6 +158,18 @@ export class Learner {
 
   async release(): Promise<void> {
     await this.#engine.release()
+  }
+
+  async #step(
+    batches: readonly LearningBatch[],
+    lr: number,
+  ): Promise<(Learnt & Stepped) | undefined> {
+    const laid = batches.map((batch) => this.#lay(batch))
+    if (weightOf(laid) === 0) return undefined
+    normalizeWeights(laid, this.#parts.options.normalize)
+    const micro = batches.map((batch, i) => this.#microBatch(batch, laid[i]))
+    const stepped = await this.#engine.step(micro, lr)
+    return { ...together(micro.map((batch, i) => learntOf(batch, laid[i]))), ...stepped }
   }
 
   #lay(batch: LearningBatch): Blocks {

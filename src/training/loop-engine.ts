@@ -17,6 +17,7 @@ import type { LearnerParts } from './learner.ts'
 import { afterLoop, loopGraph } from './loop-graph.ts'
 import { stackedFeeds, stackedPlaces, unstack } from './stacked.ts'
 import { stateNames } from './step-graph.ts'
+import { StepRuns } from './step-runs.ts'
 
 const regions = ['parameters', 'firstMoments', 'secondMoments'] as const
 
@@ -27,6 +28,7 @@ export class LoopEngine implements Engine {
   /** Where a step's state is written: what is trained is only overwritten with what is finite. */
   readonly #next: FlatTensors
   readonly #graphs: GraphsByShape<TrainingSession>
+  readonly #runs: StepRuns
 
   constructor(parts: LearnerParts) {
     const { drafter, options } = parts
@@ -38,6 +40,9 @@ export class LoopEngine implements Engine {
       const loop = { settings: options.optimizer, times: timesOf(of.does) }
       const graph = loopGraph(drafter, { loss: lossSettings(parts, of), ...loop })
       return openTrainingSession(graph, parts)
+    })
+    this.#runs = new StepRuns(() => {
+      return { insideMs: this.#host.insideMs + this.#graphs.insideMs, transferMs: null }
     })
   }
 
@@ -54,11 +59,26 @@ export class LoopEngine implements Engine {
   }
 
   get spent(): Spent {
-    const insideMs = this.#host.spent.insideMs + this.#graphs.insideMs
-    return { insideMs, transferMs: null }
+    return this.#runs.spent
   }
 
-  async step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
+  step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
+    return this.#runs.during(() => this.#step(batches, lr))
+  }
+
+  async judge(batch: MicroBatch): Promise<void> {
+    await this.#host.judge(batch)
+  }
+
+  /** They are in the process's own memory after each step. */
+  async read(): Promise<void> {}
+
+  async release(): Promise<void> {
+    await this.#graphs.release()
+    await this.#host.release()
+  }
+
+  async #step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
     const [{ shape, dtype }, ...more] = batches
     const isSame = (batch: MicroBatch) =>
       batch.dtype === dtype &&
@@ -81,18 +101,6 @@ export class LoopEngine implements Engine {
     const at = batches.length - 1
     const squares = places.squares.data.subarray(at * this.tensors.places.length)
     return this.#stepped(places.norm.data[at], { squares, loss: lossOf(batches) })
-  }
-
-  async judge(batch: MicroBatch): Promise<void> {
-    await this.#host.judge(batch)
-  }
-
-  /** They are in the process's own memory after each step. */
-  async read(): Promise<void> {}
-
-  async release(): Promise<void> {
-    await this.#graphs.release()
-    await this.#host.release()
   }
 
   #stepped(

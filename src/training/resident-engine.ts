@@ -21,6 +21,7 @@ import type { LearnerParts } from './learner.ts'
 import { gradientName, lossGraph } from './loss-graph.ts'
 import { Once } from './once.ts'
 import { addendName, applyGraph, heldGradientsGraph, stepGraph, sumGraph } from './step-graph.ts'
+import { StepRuns } from './step-runs.ts'
 
 export class ResidentEngine implements Engine {
   readonly tensors: FlatTensors
@@ -29,6 +30,7 @@ export class ResidentEngine implements Engine {
   readonly #sum: Once<ResidentSession>
   readonly #apply: Once<ResidentSession>
   readonly #carrier: Carrier
+  readonly #runs: StepRuns
   #updates = 0
   /** Parameters and moments; null: to be taken from `tensors`. */
   #state: Held | null = null
@@ -51,6 +53,7 @@ export class ResidentEngine implements Engine {
       }[of.does === 'judge' || of.does === 'gradients' ? of.does : 'step']
       return openResidentSession(graph(), open)
     })
+    this.#runs = new StepRuns(() => this.#spentByAll())
   }
 
   get updates(): number {
@@ -64,28 +67,11 @@ export class ResidentEngine implements Engine {
   }
 
   get spent(): Spent {
-    const transferMs = this.#carrier.ms
-    const applied = (this.#sum.made?.spent.ms ?? 0) + (this.#apply.made?.spent.ms ?? 0)
-    return { insideMs: this.#graphs.insideMs + applied + transferMs, transferMs }
+    return this.#runs.spent
   }
 
   step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
-    return this.#alone(async () => {
-      const state = await this.#onDevice()
-      const rates = this.#rates(lr)
-      const [first] = batches
-      const { read, held } =
-        batches.length === 1
-          ? await this.#run(first, { does: 'step of 1', state, feeds: rates })
-          : await this.#applied(await this.#gradients(batches, state), { batches, state, rates })
-      const stepped = this.#stepped(read, lossOf(batches))
-      // The values themselves are looked at here: what a device makes of those that are not finite
-      // is not known of every one.
-      if (stepped.state === 'applied') this.#updates++
-      this.#state = stepped.state === 'applied' ? held : state
-      drop(stepped.state === 'applied' ? state : held)
-      return stepped
-    })
+    return this.#alone(() => this.#runs.during(() => this.#step(batches, lr)))
   }
 
   judge(batch: MicroBatch): Promise<void> {
@@ -108,6 +94,29 @@ export class ResidentEngine implements Engine {
       await this.#carrier.release()
       for (const one of [this.#graphs, this.#sum.made, this.#apply.made]) await one?.release()
     })
+  }
+
+  async #step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
+    const state = await this.#onDevice()
+    const rates = this.#rates(lr)
+    const [first] = batches
+    const { read, held } =
+      batches.length === 1
+        ? await this.#run(first, { does: 'step of 1', state, feeds: rates })
+        : await this.#applied(await this.#gradients(batches, state), { batches, state, rates })
+    const stepped = this.#stepped(read, lossOf(batches))
+    // The values themselves are looked at here: what a device makes of those that are not finite
+    // is not known of every one.
+    if (stepped.state === 'applied') this.#updates++
+    this.#state = stepped.state === 'applied' ? held : state
+    drop(stepped.state === 'applied' ? state : held)
+    return stepped
+  }
+
+  #spentByAll(): Spent {
+    const transferMs = this.#carrier.ms
+    const applied = (this.#sum.made?.spent.ms ?? 0) + (this.#apply.made?.spent.ms ?? 0)
+    return { insideMs: this.#graphs.insideMs + applied + transferMs, transferMs }
   }
 
   /** What reads the state waits for the end of a step. */

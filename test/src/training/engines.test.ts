@@ -62,6 +62,19 @@ for (const by of engines) {
       const { insideMs, transferMs } = graph.spent
       assert.ok(by === 'graph' ? transferMs && transferMs < insideMs : transferMs === null)
     })
+
+    test(`engine by ${by}: looks and copies are no time of steps, each of ${words}`, async (t) => {
+      for (const pupil of Object.values(pupils(t, by))) {
+        await pupil.step(stepAt(0, batches), 1e-3)
+        const before = pupil.spent
+        await pupil.judge(stepAt(100, 2))
+        await pupil.read()
+        assert.deepEqual(pupil.spent, before)
+        await pupil.step(stepAt(1, batches), 1e-3)
+        const { insideMs, stepsMs } = pupil.spent
+        assert.ok(insideMs > before.insideMs && insideMs <= stepsMs)
+      }
+    })
   }
 
   test(`engine by ${by}: what is not finite changes nothing, and training goes on`, async (t) => {
