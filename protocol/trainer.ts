@@ -1,5 +1,5 @@
 import type { TrainingState } from '../src/checkpoint/tensors.ts'
-import type { Measured } from '../src/training/measured.ts'
+import type { HeldOutMeasured, Measured } from '../src/training/measured.ts'
 import { request } from './contract.ts'
 import type { GaveUp } from './ledger.ts'
 
@@ -32,7 +32,7 @@ export interface TrainerStatus {
   readonly tokens: number
   /** Of the last step. */
   readonly last: (Measured & { readonly lr: number; readonly gradientNorm: number }) | null
-  readonly heldOut: Measured | null
+  readonly heldOut: HeldOutMeasured | null
   /** Over the last half minute, of padded batches too only those that are samples'. */
   readonly tokensPerSecond: number
   /** Steps whose loss or gradient was not finite. */

@@ -2,7 +2,7 @@ import type { CheckpointerStatus } from '../../protocol/checkpointer.ts'
 import type { TrainingStatus } from '../../protocol/console.ts'
 import type { TrainerStatus } from '../../protocol/trainer.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
-import type { Measured } from '../../src/training/measured.ts'
+import type { HeldOutMeasured, Measured } from '../../src/training/measured.ts'
 import { count, eta, perSecond } from './numbers.ts'
 
 /** What people read of a training. */
@@ -17,7 +17,7 @@ export function trainingLines({ trainer, checkpoints }: TrainingStatus, now: num
           `  right by slot: ${last.accuracyBySlot.map(percent).join(' ')}`,
         ]
       : []),
-    ...(heldOut ? [`  held out at step ${count(heldOut.step)}: ${measuredText(heldOut)}`] : []),
+    ...(heldOut ? [`  ${heldOutText(heldOut)}`] : []),
     checkpointLine(checkpoints, now),
   ]
 }
@@ -39,6 +39,10 @@ function progressText(trainer: TrainerStatus): string {
 
 export const stepText = ({ step, steps }: TrainerStatus): string =>
   steps === null ? count(step) : `${count(step)} of ${count(steps)}`
+
+/** `held out at step 1,000, 512 samples: loss …`. */
+const heldOutText = (heldOut: HeldOutMeasured): string =>
+  `held out at step ${count(heldOut.step)}, ${count(heldOut.samples)} samples: ${measuredText(heldOut)}`
 
 /** `loss 1.234, 56.7 % right, τ 3.21`. */
 export function measuredText({ loss, accuracy, acceptanceLength }: Measured): string {

@@ -70,6 +70,7 @@ export async function openFeed(input: LoaderInput, parts: OpenParts): Promise<Op
     wanted: wantedOrder(input),
     epochs: train.epochs,
     samplesMin: train.samplesMin,
+    heldOutSamples: train.heldOutSamples,
     follows: input.follows,
     file: new OrderFile(work),
     // Of what may be in memory, a quarter is for files that are not yet part of a batch.

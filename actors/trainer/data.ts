@@ -3,9 +3,6 @@ import type { Peer } from '../../protocol/peer.ts'
 import type { FeedSize } from '../../src/feed/feed-size.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
 
-/** Held-out batches that are looked at, at most: enough for a figure, short beside the training. */
-const heldOutBatchesMax = 16
-
 /** A training's data as its trainer asks for them: a loader that starts anew is begun anew. */
 export class TrainingData {
   readonly #loader: Peer<typeof loaderContract>
@@ -31,10 +28,10 @@ export class TrainingData {
     return told.kind === 'batch' ? told.batch : told.kind
   }
 
-  /** The first batches of what is held out, one by one; those without samples are left out. */
+  /** What held-out samples are looked at, batch by batch; those without samples are left out. */
   async *heldOut(): AsyncGenerator<TrainingBatch> {
     const training = this.#training
-    for (let batch = 0; batch < heldOutBatchesMax; batch++) {
+    for (let batch = 0; ; batch++) {
       const told = await this.#begun(() =>
         this.#loader.again((ask) => ask.heldOut({ training, batch })),
       )

@@ -6,7 +6,7 @@ import type { TrainConfig } from '../../src/config/train-schema.ts'
 import { Failure } from '../../src/failure.ts'
 import { dataState, parseDataState } from '../../src/feed/data-state.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
-import type { Measured } from '../../src/training/measured.ts'
+import type { HeldOutMeasured } from '../../src/training/measured.ts'
 import type { TrainerInput } from './index.ts'
 
 const count = z.int().nonnegative()
@@ -48,7 +48,7 @@ export class Progress {
   tokens = 0
   skipped = 0
   skippedInRow = 0
-  heldOut: Measured | null = null
+  heldOut: HeldOutMeasured | null = null
   /** What held-out samples came to is not in the last copy that was taken. */
   hasNews = false
   #heldOutLoss: number | null = null
@@ -104,7 +104,7 @@ export class Progress {
     }
   }
 
-  measured(heldOut: Measured): void {
+  measured(heldOut: HeldOutMeasured): void {
     this.heldOut = heldOut
     // A training that was over, and is looked at again, has none.
     this.hasNews ||= heldOut.loss !== this.#heldOutLoss

@@ -119,9 +119,13 @@ export class Steps {
   /** What the parameters are worth on samples they never saw. */
   async measure(): Promise<void> {
     const { learner, log } = this.#parts
-    const learnt = await learner.judge(this.#heldOut())
+    let samples = 0
+    const looked = (batch: TrainingBatch) => {
+      samples += batch.rows.length
+    }
+    const learnt = await learner.judge(this.#heldOut(looked))
     if (!learnt) return
-    const heldOut = measured(this.progress.step, learnt)
+    const heldOut = { ...measured(this.progress.step, learnt), samples }
     this.progress.measured(heldOut)
     this.#metrics.write('heldOut', { ...heldOut })
     log.info(heldOut, 'on held-out samples')
@@ -163,12 +167,13 @@ export class Steps {
   }
 
   /** One at a time: of large ones no two would find room. */
-  async *#heldOut(): AsyncGenerator<TrainingBatch> {
+  async *#heldOut(looked: (batch: TrainingBatch) => void): AsyncGenerator<TrainingBatch> {
     const { data, input, pulse } = this.#parts
     if (input.train.heldOut === null) return
     for await (const batch of data.heldOut()) {
       pulse.busy('held-out samples', this.#deadline.ms)
       yield batch
+      looked(batch)
       pulse.idle()
     }
   }

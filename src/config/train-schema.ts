@@ -73,6 +73,8 @@ const fields = z.strictObject({
   heldOut: z.number().gt(0).lt(1).nullable().default(0.02),
   /** Steps between two looks at them. */
   heldOutEvery: count.default(500),
+  /** So many of them are looked at, the same ones each time; null: all. */
+  heldOutSamples: count.nullable().default(512),
   /** Samples among which the order is drawn. */
   shuffleWindow: count.default(10_000),
   queueBytes: bytes.prefault('8GB'),

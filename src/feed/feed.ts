@@ -37,6 +37,8 @@ export interface FeedParts extends Omit<LoadParts, 'rows' | 'table'>, FollowingP
   /** Fewer to train on are refused; null: any number will do. */
   readonly samplesMin: number | null
   readonly file: OrderFile
+  /** Held-out samples that are looked at; null: all. */
+  readonly heldOutSamples: number | null
   /** Of batches that are under way or wait to be asked for. */
   readonly bytesMax: number
   readonly log: Log

@@ -82,6 +82,20 @@ export function isHeldOut(split: Split | null, hash: string): boolean {
   return word === border ? hash < split.border.slice(8) : word < border
 }
 
+/**
+ * Of what is held out, in an order that follows from seed and content alone: where some are to
+ * stand for all, they are the first of it.
+ *
+ * @param hashes  of samples, 16 bytes each, in whatever order
+ * @returns       which of the samples they are
+ */
+export function heldOutInOrder(hashes: Uint8Array, split: Split | null): Uint32Array {
+  if (split === null) return new Uint32Array()
+  const order = hashOrder(hashes, (first) => rankWord(first, split.seed))
+  const kept = order.findIndex((sample) => !isHeldOut(split, hashAt(hashes, sample)))
+  return kept < 0 ? order : order.subarray(0, kept)
+}
+
 const firstWord = (hex: string): number => Number.parseInt(hex.slice(0, 8), 16)
 
 /** A rank is the hash behind a word that only the seed can foretell: its first 32 bits, mixed. */

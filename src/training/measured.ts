@@ -13,6 +13,11 @@ export interface Measured {
   readonly acceptanceLength: number
 }
 
+/** Of a look at held-out samples: so many were used. */
+export interface HeldOutMeasured extends Measured {
+  readonly samples: number
+}
+
 export const measured = (step: number, { loss, acceptance }: Learnt): Measured => ({
   step,
   loss,

@@ -74,7 +74,7 @@ export const trainingStatus = ({
     samples: 1200,
     tokens: 30_000,
     last: { ...measured, step: 50, lr: 6e-4, gradientNorm: 0.5 },
-    heldOut: measured,
+    heldOut: { ...measured, samples: 512 },
     tokensPerSecond: 1234.5,
     skipped: 0,
     device: 'cpu',

@@ -170,7 +170,7 @@ test('status text: of a training, how far it is, what it is worth, and what is s
     /, 1,235 tokens\/s on cpu, 2 % outside onnxruntime$/m,
     /^ {2}loss 1\.500, 62\.5 % right, τ 2\.35, lr 0\.000600, gradient 0\.500$/m,
     /^ {2}right by slot: 75 % 50 %$/m,
-    /^ {2}held out at step 40: loss 1\.500/m,
+    /^ {2}held out at step 40, 512 samples: loss 1\.500/m,
     /^checkpoints 00000040-writer, 2\.5 MB, 01:00 ago$/m,
   ]) {
     assert.match(text, line)

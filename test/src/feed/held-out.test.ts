@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OpenedFeed } from '../../../actors/loader/open.ts'
+import { batchesFrom, feedRig, rowOf } from '../../support/feed.ts'
+import { writeRows } from '../../support/rows.ts'
+
+const rows = (count: number): number[][] =>
+  Array.from({ length: count }, (_, n) => rowOf(n, 5 + ((n * 37) % 150)))
+
+/** Hashes of what a look is at. */
+async function looked({ feed }: OpenedFeed): Promise<string[]> {
+  const hashes: string[] = []
+  for (let n = 0; ; n++) {
+    const batch = await feed.heldOut(n)
+    if (!batch) return hashes.sort()
+    hashes.push(...batch.rows.map(({ hash }) => hash))
+  }
+}
+
+test('held out: of what is held out the same few samples are looked at, whatever comes', async (t) => {
+  const train = { heldOut: 0.5, heldOutSamples: 7 }
+  // While samples still come, those of the seven that are there; then all seven.
+  const rig = await feedRig(t, rows(40), { train, stored: 25, input: { follows: true } })
+  const opened = await rig.open()
+  await opened.feed.begin('t', null)
+  const early = await looked(opened)
+  await rig.add(rig.samples.slice(25))
+  opened.feed.extractionEnded()
+  await batchesFrom(opened)
+  const late = await looked(opened)
+  assert.equal(late.length, 7)
+  assert.ok(early.length < 7 && early.every((hash) => late.includes(hash)))
+  assert.deepEqual(await looked(opened), late)
+  // Rows in another order, on another machine: the same.
+  await writeRows(rig.input.dataset.path, rows(40).reverse())
+  const again = await rig.open()
+  await again.feed.begin('t', opened.feed.record())
+  assert.deepEqual(await looked(again), late)
+  // Of a store that has a part of the samples, and gets no more, as many.
+  const partly = await feedRig(t, rows(40), { train, stored: 25 })
+  const part = await partly.open()
+  await part.feed.begin('t', null)
+  assert.equal((await looked(part)).length, 7)
+})
