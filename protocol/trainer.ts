@@ -35,7 +35,7 @@ export interface TrainerStatus {
   readonly heldOut: HeldOutMeasured | null
   /** Over the last half minute, of padded batches too only those that are samples'. */
   readonly tokensPerSecond: number
-  /** Steps whose loss or gradient was not finite. */
+  /** Steps that were not done: loss, gradient or parameters would not have been finite. */
   readonly skipped: number
   /** Where it computes. */
   readonly device: string

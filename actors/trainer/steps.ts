@@ -210,7 +210,7 @@ export class Steps {
     progress.skippedInRow++
     const rows = batches.flatMap((batch) => batch.rows.map(({ hash }) => hash))
     const facts = { step: progress.step, tensors: tensors.slice(0, namedMax), rows }
-    log.warn(facts, 'a step was skipped: its loss or gradient is not finite')
+    log.warn(facts, 'a step was skipped: loss, gradient or parameters would not be finite')
     if (progress.skippedInRow < input.train.skipsMax) return
     const named = `step=${progress.step}, rows=${rows.slice(0, namedMax).join(', ')}`
     throw new Failure(

@@ -42,7 +42,7 @@ const fields = z.strictObject({
     })
     .prefault({}),
 
-  lr: z.number().positive('no learning rate. want=more than 0').default(6e-4),
+  lr: z.number().positive('no learning rate. want=more than 0').max(1).default(6e-4),
   schedule: z.enum(['cosine', 'wsd', 'constant']).default('cosine'),
   /** Shares of all steps: of rising from 0, and, for wsd, of falling at the end. */
   warmup: share.default(0.04),
@@ -51,11 +51,11 @@ const fields = z.strictObject({
   minLr: z.number().min(0).default(0),
   /** The first step's: one step of the warm-up (SpecForge), or 0 (TorchSpec). */
   warmupFrom: z.enum(['one-step', 'zero']).default('one-step'),
-  weightDecay: z.number().min(0).default(0),
+  weightDecay: z.number().min(0).max(1).default(0),
   /** Ends of the names of tensors that do not decay: `norm.weight`. */
   decayExclude: z.array(z.string().min(1)).default([]),
   betas: z.tuple([moment, moment]).default([0.9, 0.999]),
-  epsilon: z.number().positive().default(1e-8),
+  epsilon: z.number().min(1e-16).max(1).default(1e-8),
   /** The gradient's norm, at most; null: not clipped. */
   clip: z.number().positive().nullable().default(1),
   /** After so many steps in a row whose loss or gradient is not finite, training stops. */

@@ -1,12 +1,13 @@
 /**
  * One optimizer step as nodes of a graph, for devices whose memory only a graph reaches: clipping
- * by global norm and AdamW, or, where something is not finite, nothing. The same arithmetic as
- * adamw.wat's in the same order; but the norm is summed in float32, where one of 1.8e19 and more is
- * not finite.
+ * by global norm and AdamW, or, where loss or gradient is out of range, nothing. The same arithmetic
+ * as adamw.wat's in the same order; the norm is summed in float32. What becomes of the parameters
+ * is for `StepJudge`: whoever runs the graph keeps the state of before where that says so.
  */
 import type { Builder } from '../graph/builder.ts'
 import type { Value } from '../graph/ops.ts'
-import { type AdamwSettings, decays, normEpsilon } from './adamw.ts'
+import { type AdamwSettings, decays } from './adamw.ts'
+import { gradientNormMax, normEpsilon } from './judge.ts'
 
 /** All float32 of one shape. */
 export interface TrainedValues {
@@ -54,7 +55,8 @@ export function adamwNodes(
   const [first, ...more] = trained.map(({ gradient }) => squaresOf(b, gradient))
   const squares = b.concat([first, ...more], 0)
   const norm = b.op('Sqrt', [b.sum(squares, [0], 0)], {})
-  const finite = b.op('And', [finiteOf(b, norm), finiteOf(b, step.loss)], {})
+  const inRange = b.op('LessOrEqual', [norm, b.scalar(gradientNormMax)], {})
+  const finite = b.op('And', [inRange, finiteOf(b, step.loss)], {})
   const changed = step.when ? b.op('And', [finite, step.when], {}) : finite
   const clip = clipOf(b, norm, settings.clip)
   const or = (fresh: Value, old: Value) => b.op('Where', [changed, fresh, old], {})

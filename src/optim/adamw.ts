@@ -3,6 +3,7 @@
  * happens whole or changes nothing. Knows no schedule and no graph.
  */
 import type { FlatTensors } from './flat.ts'
+import { ratesOf, StepJudge } from './judge.ts'
 
 export interface AdamwSettings {
   readonly betas: readonly [number, number]
@@ -27,42 +28,28 @@ export type Stepped =
     }
   | {
       readonly state: 'skipped'
-      /** Tensors whose gradient has a value that is not finite; none where only the loss has. */
+      /**
+       * Tensors whose gradient is not finite, or beyond what float32 can square; none where it is
+       * the loss that is not finite, or the parameters that might not be.
+       */
       readonly tensors: readonly string[]
     }
-
-/** Keeps a gradient of norm 0 from dividing by it. */
-export const normEpsilon = 1e-6
 
 /** Whether a tensor decays. */
 export const decays = ({ decayExclude }: AdamwSettings, name: string): boolean =>
   !decayExclude.some((ending) => name.endsWith(ending))
 
-/** What all gradients are multiplied with. */
-export const clipCoefficientOf = ({ clip }: AdamwSettings, gradientNorm: number): number =>
-  clip === null ? 1 : Math.min(1, clip / (gradientNorm + normEpsilon))
-
-/** @param count  of this step, from 1 */
-export function ratesOf({ betas, weightDecay }: AdamwSettings, lr: number, count: number) {
-  const [beta1, beta2] = betas
-  return {
-    rate: lr / (1 - beta1 ** count),
-    /** 1 ÷ √(1 − β₂ᵗ) */
-    correction: 1 / Math.sqrt(1 - beta2 ** count),
-    /** What decay leaves of a parameter. */
-    keep: 1 - lr * weightDecay,
-  }
-}
-
 export class Adamw {
   readonly #flat: FlatTensors
   readonly #settings: AdamwSettings
+  readonly #judge: StepJudge
   #steps: number
 
   /** @param steps  how many were applied before, where moments are taken over too */
   constructor(flat: FlatTensors, settings: AdamwSettings, steps = 0) {
     this.#flat = flat
     this.#settings = settings
+    this.#judge = new StepJudge(flat, settings)
     this.#steps = steps
   }
 
@@ -81,7 +68,7 @@ export class Adamw {
   /**
    * One step with what `gradients` holds.
    *
-   * @param loss  of the step; where it or a gradient is not finite, nothing changes
+   * @param loss  of the step; see `StepJudge` for steps that are not done, and change nothing
    */
   step({ lr, loss }: { readonly lr: number; readonly loss: number }): Stepped {
     // A sum for each tensor, added in the tensors' order: the same bits however memories hold them.
@@ -89,14 +76,12 @@ export class Adamw {
       kernels.sumOfSquares(address('gradients'), padded),
     )
     const gradientNorm = Math.sqrt(squares.reduce((a, b) => a + b, 0))
-    if (!Number.isFinite(gradientNorm) || !Number.isFinite(loss)) {
-      const bad = this.#flat.places.filter((_, i) => !Number.isFinite(squares[i]))
-      return { state: 'skipped', tensors: bad.map(({ name }) => name) }
-    }
-    const clipCoefficient = clipCoefficientOf(this.#settings, gradientNorm)
-    this.#steps++
-    this.#apply(lr, clipCoefficient)
-    return { state: 'applied', gradientNorm, clipCoefficient }
+    const count = this.#steps + 1
+    const stepped = this.#judge.judge({ loss, gradientNorm, squares, lr, count })
+    if (stepped.state === 'skipped') return stepped
+    this.#steps = count
+    this.#apply(lr, stepped.clipCoefficient)
+    return stepped
   }
 
   #apply(lr: number, clipCoefficient: number): void {

@@ -5,8 +5,9 @@
  * and the processor applies them.
  */
 import { drafterTensors } from '../models/drafter-tensors.ts'
-import { clipCoefficientOf, ratesOf, type Stepped } from '../optim/adamw.ts'
+import type { Stepped } from '../optim/adamw.ts'
 import { FlatTensors } from '../optim/flat.ts'
+import { ratesOf, StepJudge } from '../optim/judge.ts'
 import type { Feed, Feeds } from '../session/feed.ts'
 import { openTrainingSession, type TrainingSession } from '../session/training-session.ts'
 import { type Engine, lossOf, type MicroBatch, type Spent } from './engine.ts'
@@ -29,6 +30,7 @@ export class LoopEngine implements Engine {
   readonly #next: FlatTensors
   readonly #graphs: GraphsByShape<TrainingSession>
   readonly #runs: StepRuns
+  readonly #judge: StepJudge
 
   constructor(parts: LearnerParts) {
     const { drafter, options } = parts
@@ -36,6 +38,7 @@ export class LoopEngine implements Engine {
     this.#host = new HostEngine(parts)
     this.#frozen = frozenOf(parts)
     this.#next = new FlatTensors(drafterTensors(drafter))
+    this.#judge = new StepJudge(this.#host.tensors, options.optimizer)
     this.#graphs = new GraphsByShape((of) => {
       const loop = { settings: options.optimizer, times: timesOf(of.does) }
       const graph = loopGraph(drafter, { loss: lossSettings(parts, of), ...loop })
@@ -56,6 +59,7 @@ export class LoopEngine implements Engine {
 
   set updates(count: number) {
     this.#host.updates = count
+    this.#judge.written()
   }
 
   get spent(): Spent {
@@ -85,7 +89,10 @@ export class LoopEngine implements Engine {
       batch.shape.rows === shape.rows &&
       batch.shape.tokens === shape.tokens &&
       batch.shape.blocks === shape.blocks
-    if (!more.every(isSame)) return await this.#host.step(batches, lr)
+    if (!more.every(isSame)) {
+      this.#judge.written()
+      return await this.#host.step(batches, lr)
+    }
     const does = `step of ${batches.length}` as const
     const session = await this.#graphs.of({ shape, dtype, does })
     const state = this.#stateIn(this.tensors, (name) => name)
@@ -100,23 +107,17 @@ export class LoopEngine implements Engine {
     unstack(places, batches)
     const at = batches.length - 1
     const squares = places.squares.data.subarray(at * this.tensors.places.length)
-    return this.#stepped(places.norm.data[at], { squares, loss: lossOf(batches) })
+    const found = { gradientNorm: places.norm.data[at], squares, loss: lossOf(batches) }
+    return this.#applied(this.#judge.judge({ ...found, lr, count: this.updates + 1 }))
   }
 
-  #stepped(
-    gradientNorm: number,
-    { squares, loss }: { readonly squares: Float32Array; readonly loss: number },
-  ): Stepped {
-    if (!Number.isFinite(gradientNorm) || !Number.isFinite(loss)) {
-      const bad = this.tensors.places.filter((_, i) => !Number.isFinite(squares[i]))
-      return { state: 'skipped', tensors: bad.map(({ name }) => name) }
-    }
+  #applied(stepped: Stepped): Stepped {
+    if (stepped.state === 'skipped') return stepped
     for (const { name, view } of this.tensors.places) {
       for (const region of regions) view(region).set(this.#next.view(region, name))
     }
-    this.updates++
-    const clipCoefficient = clipCoefficientOf(this.#parts.options.optimizer, gradientNorm)
-    return { state: 'applied', gradientNorm, clipCoefficient }
+    this.#host.updates++
+    return stepped
   }
 
   /** One update, at the last of the batches. */

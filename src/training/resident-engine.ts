@@ -5,8 +5,9 @@
  */
 import { Failure } from '../failure.ts'
 import { drafterTensors } from '../models/drafter-tensors.ts'
-import { clipCoefficientOf, ratesOf, type Stepped } from '../optim/adamw.ts'
+import type { Stepped } from '../optim/adamw.ts'
 import { FlatTensors } from '../optim/flat.ts'
+import { ratesOf, StepJudge } from '../optim/judge.ts'
 import type { Feed, Feeds } from '../session/feed.ts'
 import {
   drop,
@@ -31,6 +32,7 @@ export class ResidentEngine implements Engine {
   readonly #apply: Once<ResidentSession>
   readonly #carrier: Carrier
   readonly #runs: StepRuns
+  readonly #judge: StepJudge
   #updates = 0
   /** Parameters and moments; null: to be taken from `tensors`. */
   #state: Held | null = null
@@ -42,6 +44,7 @@ export class ResidentEngine implements Engine {
     this.#parts = parts
     this.tensors = new FlatTensors(drafterTensors(drafter))
     this.#carrier = new Carrier(parts, this.tensors)
+    this.#judge = new StepJudge(this.tensors, options.optimizer)
     this.#sum = new Once(() => openResidentSession(sumGraph(drafter), open))
     this.#apply = new Once(() => openResidentSession(applyGraph(drafter, options.optimizer), open))
     this.#graphs = new GraphsByShape((of) => {
@@ -62,6 +65,7 @@ export class ResidentEngine implements Engine {
 
   set updates(count: number) {
     this.#updates = count
+    this.#judge.written()
     if (this.#state) drop(this.#state)
     this.#state = null
   }
@@ -104,7 +108,13 @@ export class ResidentEngine implements Engine {
       batches.length === 1
         ? await this.#run(first, { does: 'step of 1', state, feeds: rates })
         : await this.#applied(await this.#gradients(batches, state), { batches, state, rates })
-    const stepped = this.#stepped(read, lossOf(batches))
+    const stepped = this.#judge.judge({
+      loss: lossOf(batches),
+      gradientNorm: floatsOf(read, 'norm')[0],
+      squares: floatsOf(read, 'squares'),
+      lr,
+      count: this.#updates + 1,
+    })
     // The values themselves are looked at here: what a device makes of those that are not finite
     // is not known of every one.
     if (stepped.state === 'applied') this.#updates++
@@ -191,17 +201,6 @@ export class ResidentEngine implements Engine {
   #parametersOf(state: Held): Held {
     const tensors = drafterTensors(this.#parts.drafter)
     return Object.fromEntries(tensors.map(({ name }) => [name, state[name]]))
-  }
-
-  #stepped(read: Feeds, loss: number): Stepped {
-    const [gradientNorm] = floatsOf(read, 'norm')
-    if (Number.isFinite(loss) && Number.isFinite(gradientNorm)) {
-      const clipCoefficient = clipCoefficientOf(this.#parts.options.optimizer, gradientNorm)
-      return { state: 'applied', gradientNorm, clipCoefficient }
-    }
-    const squares = floatsOf(read, 'squares')
-    const bad = this.tensors.places.filter((_, i) => !Number.isFinite(squares[i]))
-    return { state: 'skipped', tensors: bad.map(({ name }) => name) }
   }
 }
 

@@ -88,6 +88,7 @@ test('config: every fault is told at once, each with its path and what was wante
     extract: { devices: ['gpu0'], dtype: 'fp16', tokenBudget: 0 },
     upload: { maxParallel: 'many', threads: 65 },
     spool: { keepFree: '150 giga', maxBytes: true },
+    train: { lr: 6, weightDecay: 2, epsilon: 1e-50 },
   })
   const wanted = [
     'stor: no such key. Nearest: store',
@@ -102,10 +103,13 @@ test('config: every fault is told at once, each with its path and what was wante
     'spool.maxBytes: no size. want=such as 150GB or 64MiB, found=true',
   ]
   for (const line of wanted) assert.ok(found.includes(line), `${line}\nfound:\n${found.join('\n')}`)
-  for (const start of ['extract.tokenBudget: ', 'upload.threads: ']) {
+  const counts = ['extract.tokenBudget: ', 'upload.threads: ']
+  // A rate of 1 moves each parameter by 1 a step; what is added to a root must be there in float32.
+  const sizes = ['train.lr: ', 'train.weightDecay: ', 'train.epsilon: ']
+  for (const start of [...counts, ...sizes]) {
     assert.ok(found.some((line) => line.startsWith(start)))
   }
-  assert.equal(found.length, wanted.length + 2)
+  assert.equal(found.length, wanted.length + 5)
 })
 
 test('config: a name that resembles none is answered by all there are', () => {

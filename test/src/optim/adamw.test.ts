@@ -160,13 +160,41 @@ test('adamw: a gradient or a loss that is not finite changes nothing', () => {
   }
 })
 
-test('adamw: gradients as large as float32 goes are finite, and so is their norm', () => {
-  const flat = randomFlat(4)
-  flat.view('gradients', 'b.weight').fill(3.4e38)
-  const stepped = new Adamw(flat, { ...plain, clip: 1 }).step({ lr: 1e-3, loss: 1 })
-  assert.ok(stepped.state === 'applied')
-  assert.ok(Math.abs(stepped.gradientNorm / (3.4e38 * Math.sqrt(33)) - 1) < 1e-6)
-  assert.ok(flat.places.every(({ view }) => view('parameters').every(Number.isFinite)))
+test('adamw: a gradient whose square is beyond float32 changes nothing', () => {
+  for (const clip of [null, 1]) {
+    const flat = randomFlat(4)
+    const adamw = new Adamw(flat, { ...plain, clip })
+    flat.view('gradients', 'b.weight')[32] = 9e18
+    assert.equal(adamw.step({ lr: 1e-3, loss: 1 }).state, 'applied')
+    const before = kept(flat)
+    for (const large of [2e19, -3.4e38]) {
+      flat.view('gradients', 'b.weight')[32] = large
+      const want = { state: 'skipped', tensors: ['b.weight'] }
+      assert.deepEqual(adamw.step({ lr: 1e-3, loss: 1 }), want)
+      assert.deepEqual(kept(flat), before)
+    }
+    assert.equal(adamw.steps, 1)
+    assert.ok(before.every((values) => values.every(Number.isFinite)))
+  }
+})
+
+test('adamw: parameters never leave float32, whatever the rate and the decay', () => {
+  for (const change of [{}, { clip: 1 }, { weightDecay: 0.1 }, { weightDecay: 1e30 }]) {
+    const flat = randomFlat(9)
+    const adamw = new Adamw(flat, { ...plain, ...change })
+    let applied = 0
+    for (let step = 0; step < 40; step++) {
+      const stepped = adamw.step({ lr: 10 ** step, loss: 1 })
+      assert.ok(
+        kept(flat).every((values) => values.every(Number.isFinite)),
+        `step ${step}`,
+      )
+      if (stepped.state === 'applied') applied++
+      else assert.deepEqual(stepped.tensors, [])
+    }
+    assert.ok(applied >= 1 && applied < 40)
+    assert.equal(adamw.steps, applied)
+  }
 })
 
 test('adamw: a gradient of zero moves nothing but by decay', () => {

@@ -92,6 +92,18 @@ for (const by of engines) {
     await assertSame(graph, wasm)
   })
 
+  test(`engine by ${by}: a rate that float32 cannot bear is a skipped step`, async (t) => {
+    const { graph, wasm } = pupils(t, by)
+    for (const batches of [1, 3, 4]) {
+      for (const pupil of [graph, wasm]) {
+        const wild = await pupil.step(stepAt(0, batches), 1e38)
+        assert.ok(wild?.state === 'skipped' && wild.tensors.length === 0)
+        assert.equal((await pupil.step(stepAt(1, batches), 1e-3))?.state, 'applied')
+      }
+      await assertSame(graph, wasm)
+    }
+  })
+
   test(`engine by ${by}: what is written after a step is what it goes on from`, async (t) => {
     const { graph, wasm } = pupils(t, by)
     for (const pupil of [graph, wasm]) await pupil.step(stepAt(0, 1), 1e-3)
