@@ -41,8 +41,10 @@ export const stepText = ({ step, steps }: TrainerStatus): string =>
   steps === null ? count(step) : `${count(step)} of ${count(steps)}`
 
 /** `held out at step 1,000, 512 samples: loss …`. */
-const heldOutText = (heldOut: HeldOutMeasured): string =>
-  `held out at step ${count(heldOut.step)}, ${count(heldOut.samples)} samples: ${measuredText(heldOut)}`
+function heldOutText(heldOut: HeldOutMeasured): string {
+  const { samples, step } = heldOut
+  return `held out at step ${count(step)}, ${count(samples)} samples: ${measuredText(heldOut)}`
+}
 
 /** `loss 1.234, 56.7 % right, τ 3.21`. */
 export function measuredText({ loss, accuracy, acceptanceLength }: Measured): string {

@@ -18,7 +18,7 @@ const greatest = 1e38
 export const normEpsilon = 1e-6
 
 /** What all gradients are multiplied with. */
-export const clipCoefficientOf = ({ clip }: AdamwSettings, gradientNorm: number): number =>
+const clipCoefficientOf = ({ clip }: AdamwSettings, gradientNorm: number): number =>
   clip === null ? 1 : Math.min(1, clip / (gradientNorm + normEpsilon))
 
 /** @param count  of this step, from 1 */

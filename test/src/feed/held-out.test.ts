@@ -17,7 +17,7 @@ async function looked({ feed }: OpenedFeed): Promise<string[]> {
   }
 }
 
-test('held out: of what is held out the same few samples are looked at, whatever comes', async (t) => {
+test('held out: of it the same few samples are looked at, whatever comes', async (t) => {
   const train = { heldOut: 0.5, heldOutSamples: 7 }
   // While samples still come, those of the seven that are there; then all seven.
   const rig = await feedRig(t, rows(40), { train, stored: 25, input: { follows: true } })

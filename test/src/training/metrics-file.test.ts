@@ -45,7 +45,7 @@ const program = `
   const steps = lines.map((line) => JSON.parse(line).step)
   console.log(JSON.stringify({ told, steps, isWhole: full.endsWith('}\\n') }))`
 
-test('metrics file: a full disk costs lines, which are counted, and never half of one', async (t) => {
+test('metrics file: a full disk costs lines, counted, and never half of one', async (t) => {
   const unshare = needs(t, 'unshare')
   if (!unshare) return
   const work = await scratch(t)
