@@ -1,8 +1,9 @@
 /**
  * One optimizer step as nodes of a graph, for devices whose memory only a graph reaches: clipping
  * by global norm and AdamW, or, where loss or gradient is out of range, nothing. The same
- * arithmetic as adamw.wat's in the same order; the norm is summed in float32. What becomes of the parameters
- * is for `StepJudge`: whoever runs the graph keeps the state of before where that says so.
+ * arithmetic as adamw.wat's in the same order; the norm is summed in float32. What becomes of the
+ * parameters is for `StepJudge`: whoever runs the graph keeps the state of before where that says
+ * so.
  */
 import type { Builder } from '../graph/builder.ts'
 import type { Value } from '../graph/ops.ts'
