@@ -31,8 +31,10 @@ function progressText(trainer: TrainerStatus): string {
     `${count(samples)} samples, ${count(tokens)} tokens`,
     `${perSecond(trainer.tokensPerSecond)} tokens/s on ${trainer.device}`,
   ]
-  if (outsideShare !== null) parts.push(`${percent(outsideShare)} outside onnxruntime`)
-  if (transferShare) parts.push(`${percent(transferShare)} in transfers`)
+  if (outsideShare !== null) {
+    const transfers = transferShare === null ? 'not told apart' : percent(transferShare)
+    parts.push(`${percent(outsideShare)} outside onnxruntime, transfers ${transfers}`)
+  }
   if (skipped > 0) parts.push(`${count(skipped)} steps skipped: not finite`)
   return parts.join(', ')
 }

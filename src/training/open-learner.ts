@@ -4,7 +4,7 @@ import type { DrafterConfig } from '../models/drafter-config.ts'
 import { readFrozen } from '../models/frozen.ts'
 import { openTarget, requireUnchanged } from '../models/target.ts'
 import type { Gate } from '../session/gate.ts'
-import { Learner } from './learner.ts'
+import { Learner, type LearningOptions } from './learner.ts'
 
 /** Logits, and scores of attention, that are there at once: beyond it, chunks follow each other. */
 const chunkBytes = 256 * 2 ** 20
@@ -26,8 +26,6 @@ export async function openLearner(input: LearnerInput, gate: Gate): Promise<Lear
   const target = await openTarget(input.target.path)
   const frozen = await readFrozen(target)
   await requireUnchanged(target, input.target.stamp)
-  const { anchorRule, anchors, gamma, normalize, seed } = train
-  const { betas, clip, decayExclude, distill, epsilon, weightDecay } = train
   return new Learner({
     drafter,
     tiedEmbeddings: target.config.tiedEmbeddings,
@@ -36,11 +34,16 @@ export async function openLearner(input: LearnerInput, gate: Gate): Promise<Lear
     device,
     threads,
     gate,
-    options: {
-      ...{ seed, anchors, anchorRule, gamma, normalize, chunkBytes },
-      recompute: train.recompute,
-      distillation: distill.weight > 0 ? distill : null,
-      optimizer: { betas, clip, decayExclude, epsilon, weightDecay },
-    },
+    options: learningOptions(train),
   })
+}
+
+export function learningOptions(train: TrainConfig): LearningOptions {
+  const { anchorRule, anchors, gamma, normalize, recompute, seed } = train
+  const { betas, clip, decayExclude, distill, epsilon, weightDecay } = train
+  return {
+    ...{ seed, anchors, anchorRule, gamma, normalize, chunkBytes, recompute },
+    distillation: distill.weight > 0 ? distill : null,
+    optimizer: { betas, clip, decayExclude, epsilon, weightDecay },
+  }
 }

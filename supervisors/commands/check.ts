@@ -11,6 +11,7 @@ import { openSession } from '../../src/session/session.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
 import { type Finding, findingsText, type Look, lookingInto } from '../check/findings.ts'
 import { type Held, probeStore } from '../check/probe-store.ts'
+import { lookAtTraining } from '../check/probe-training.ts'
 import { exitCodes } from '../run/machine.ts'
 import { requireOwn, waitingIn } from '../run/own-spool.ts'
 import {
@@ -53,6 +54,7 @@ async function lookAtAll(config: Config, look: Look): Promise<void> {
   const chosen = await look('target', () => lookAtTarget(config))
   if (chosen && work) await look('model', () => lookAtModel(config, chosen))
   await look('dataset', () => lookAtDataset(config, chosen))
+  if (chosen && config.train) await look('training', () => lookAtTraining(config, chosen))
   if (chosen && work) await look('disk', () => lookAtDisk(config, chosen))
   const held = await probeStore(config, chosen, look)
   if (work) await look('spool', () => lookAtSpool(work, held))

@@ -101,7 +101,7 @@ export async function prepare(
  *
  * @throws  Failure `invalid`: it cannot be trained; names what is wrong
  */
-function trainingOf(
+export function trainingOf(
   config: Config,
   { target, layers }: ChosenTarget,
   start: Job['start'],

@@ -4,6 +4,7 @@ import { completions, runLine } from '../../../actors/console/command.ts'
 import { eta, perSecond } from '../../../actors/console/numbers.ts'
 import { statusText } from '../../../actors/console/text.ts'
 import type { ActorStatus, RootControl, RunStatus } from '../../../protocol/console.ts'
+import type { TrainerStatus } from '../../../protocol/trainer.ts'
 import { importerStatus, ledgerStatus, runStatus, trainingStatus } from '../../support/statuses.ts'
 
 const member = (id: string, of: Partial<ActorStatus> = {}): ActorStatus => ({
@@ -167,7 +168,7 @@ test('status text: of a training, how far it is, what it is worth, and what is s
   const text = statusText(runStatus({ source: null, training: trainingStatus() }), 120_000)
   for (const line of [
     /^training training-1: computing, step 50 of 200, epoch 2 of 6, 1,200 samples, 30,000/m,
-    /, 1,235 tokens\/s on cpu, 2 % outside onnxruntime$/m,
+    /, 1,235 tokens\/s on cpu, 2 % outside onnxruntime, transfers 0 %$/m,
     /^ {2}loss 1\.500, 62\.5 % right, τ 2\.35, lr 0\.000600, gradient 0\.500$/m,
     /^ {2}right by slot: 75 % 50 %$/m,
     /^ {2}held out at step 40, 512 samples: loss 1\.500/m,
@@ -175,6 +176,11 @@ test('status text: of a training, how far it is, what it is worth, and what is s
   ]) {
     assert.match(text, line)
   }
+  const elsewhere = (trainer: Partial<TrainerStatus>) =>
+    statusText(runStatus({ training: trainingStatus({ trainer }) }), 0)
+  assert.match(elsewhere({ transferShare: 0.4 }), /2 % outside onnxruntime, transfers 40 %$/m)
+  assert.match(elsewhere({ transferShare: null }), /onnxruntime, transfers not told apart$/m)
+  assert.doesNotMatch(elsewhere({ outsideShare: null }), /onnxruntime|transfers/)
   const trouble = trainingStatus({ checkpoints: { last: null, lastError: 'access denied' } })
   assert.match(
     statusText(runStatus({ training: trouble }), 0),

@@ -229,8 +229,10 @@ test('check: all that is wrong is told at once, each with a remedy', async (t) =
 
 test('check: where all is in order, it says so and leaves nothing in the store', async (t) => {
   const dir = folder(t)
-  const ended = await draftsmith(['check', writeConfig(dir, 'job')], { dir })
+  const train = { layers: 1, blockSize: 8 }
+  const ended = await draftsmith(['check', writeConfig(dir, 'job', { train })], { dir })
   assert.equal(ended.code, 0, ended.stdout)
+  assert.match(ended.stdout, /^ok {5}training +cpu: takes a step of a drafter of this kind/m)
   assert.equal(ended.stderr, '')
   assert.match(ended.stdout, /^ok {5}model +cpu: runs, takes \d/m)
   assert.match(ended.stdout, /^ok {5}dataset +12 rows, 12 usable of 146 tokens/m)

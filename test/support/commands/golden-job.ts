@@ -17,6 +17,7 @@ export interface JobSettings {
   readonly target?: Section
   readonly extract?: Section
   readonly commit?: Section
+  readonly train?: Section
   readonly monitor?: { readonly port: number }
 }
 
