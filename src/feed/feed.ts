@@ -17,6 +17,7 @@ import { type LoadParts, loadBatch } from './load-batch.ts'
 import type { OrderFile } from './order-file.ts'
 import { OrderLog } from './order-log.ts'
 import { Prefetch } from './prefetch.ts'
+import { ReadBudget } from './read-budget.ts'
 import { startLog, type WantedOrder } from './start-log.ts'
 import type { TrainableRows } from './trainable-rows.ts'
 import { batchBytes, type TrainingBatch } from './training-batch.ts'
@@ -39,7 +40,7 @@ export interface FeedParts extends Omit<LoadParts, 'rows' | 'table'>, FollowingP
   readonly file: OrderFile
   /** Held-out samples that are looked at; null: all. */
   readonly heldOutSamples: number | null
-  /** Of batches that are under way or wait to be asked for. */
+  /** Of all batches, held-out ones too, that are under way or wait to be asked for. */
   readonly bytesMax: number
   readonly log: Log
 }
@@ -67,6 +68,7 @@ interface Begun {
 export class DataFeed {
   readonly #parts: FeedParts
   readonly #following: Following
+  readonly #budget: ReadBudget
   #begun: Begun | undefined
   #beginning: Promise<unknown> = Promise.resolve()
   readonly #stopped = new AbortController()
@@ -75,6 +77,7 @@ export class DataFeed {
   constructor(parts: FeedParts) {
     this.#parts = parts
     this.#following = new Following(parts)
+    this.#budget = new ReadBudget(parts.bytesMax)
   }
 
   /** The training that is served; null before `begin`. */
@@ -192,7 +195,9 @@ export class DataFeed {
       const at = course.at(plan)
       return typeof at === 'string' ? undefined : at
     }
-    const parts = { ...this.#parts, table: manifest.table }
+    const parts = { ...this.#parts, budget: this.#budget, table: manifest.table }
+    // While a look is under way nothing is asked for beside it: a part of the room will do.
+    const heldOutBytes = order.split === null ? 0 : bytesMax / 8
     const ahead = new Prefetch<TrainingBatch>({
       load: async (plan, signal) => {
         const planned = plannedAt(plan)
@@ -203,14 +208,15 @@ export class DataFeed {
         const planned = plannedAt(plan)
         return planned && batchBytes(planned.shape, format)
       },
-      bytesMax,
+      budget: this.#budget,
+      bytesMax: bytesMax - heldOutBytes,
     })
     const arrivals = new Arrivals(manifest.table, rows, order)
     const nothing = () => nothingToTrainOn(rows, manifest.table)
     const enough = (samples: number) =>
       follows ? undefined : requireEnough(samples, { ...this.#parts, table: manifest.table })
     const admission = new Admission({ order, arrivals, file, log, nothing, enough })
-    const heldOut = new HeldOut({ ...parts, order, bytesMax: bytesMax / 8 })
+    const heldOut = new HeldOut({ ...parts, order, bytesMax: heldOutBytes })
     return { course, admission, ahead, heldOut }
   }
 

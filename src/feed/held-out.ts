@@ -8,6 +8,7 @@ import { NumberedHashes } from './numbered-hashes.ts'
 import type { OrderLog } from './order-log.ts'
 import { packSamples } from './pack.ts'
 import { Prefetch } from './prefetch.ts'
+import type { ReadBudget } from './read-budget.ts'
 import { heldOutInOrder } from './split.ts'
 import type { TrainableRows } from './trainable-rows.ts'
 import { batchBytes, type TrainingBatch } from './training-batch.ts'
@@ -19,6 +20,7 @@ interface HeldOutParts extends LoadParts {
   readonly heldOutSamples: number | null
   /** Of batches that are read ahead. */
   readonly bytesMax: number
+  readonly budget: ReadBudget
 }
 
 /** Of no epoch. */
@@ -47,6 +49,7 @@ export class HeldOut {
         return planned && batchBytes(planned.shape, parts.format)
       },
       bytesMax: parts.bytesMax,
+      budget: parts.budget,
     })
   }
 

@@ -3,21 +3,26 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { deferred } from '../../../protocol/deferred.ts'
 import { Prefetch } from '../../../src/feed/prefetch.ts'
+import { ReadBudget } from '../../../src/feed/read-budget.ts'
 
 const never = new Promise<void>(() => undefined)
 
 /** Batches of 10 bytes, twenty of them; each comes when it is told to. */
-function rig(bytesMax = 40) {
+function rig(bytesMax = 40, inAll = bytesMax) {
   const begun: number[] = []
   const aborted: number[] = []
   const waiting = new Map<number, (value: string) => void>()
   const prefetch = new Prefetch<string>({
     bytesMax,
+    budget: new ReadBudget(inAll),
     bytesOf: (plan) => (plan < 20 ? 10 : undefined),
     load: (plan, signal) => {
       begun.push(plan)
-      signal.addEventListener('abort', () => aborted.push(plan))
       const { promise, resolve } = deferred<string>()
+      signal.addEventListener('abort', () => {
+        aborted.push(plan)
+        resolve('nobody asks for it')
+      })
       waiting.set(plan, resolve)
       return promise
     },
@@ -73,7 +78,7 @@ test('prefetch: two who ask for one plan get two loads; what is gone is loaded a
 })
 
 test('prefetch: several who ask in turn are all read ahead for', async () => {
-  const { begun, come, prefetch } = rig()
+  const { begun, come, prefetch } = rig(40, 50)
   const taken = [1, 0, 3, 2].map((plan) => prefetch.take(plan, never))
   for (const plan of [0, 1, 2, 3]) come(plan)
   await Promise.all(taken)
@@ -83,6 +88,7 @@ test('prefetch: several who ask in turn are all read ahead for', async () => {
 test('prefetch: a jump ends what is far away; the end of the plans ends the reading', async () => {
   const far = new Prefetch<number>({
     bytesMax: 100,
+    budget: new ReadBudget(100),
     bytesOf: (plan) => (plan < 1000 ? 50 : undefined),
     load: async (plan) => plan,
   })
@@ -103,6 +109,7 @@ test('prefetch: a load that fails is told to who asks, and begun anew for the ne
   let tries = 0
   const prefetch = new Prefetch<string>({
     bytesMax: 0,
+    budget: new ReadBudget(0),
     bytesOf: () => 1,
     load: async () => {
       if (tries++ === 0) throw new Error('no luck')
