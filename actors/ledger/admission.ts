@@ -1,5 +1,6 @@
 import { type Clock, sleep } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
+import type { Guests } from '../../src/spool/guests.ts'
 import type { Committer } from './commit.ts'
 import type { Room } from './room.ts'
 
@@ -11,6 +12,8 @@ const settleMs = 1000
 
 export interface AdmissionParts {
   readonly room: Room
+  /** They make way for what is to be written. */
+  readonly guests: Guests
   readonly clock: Clock
   readonly log: Log
   /** Bytes that the spool's disk has free now. */
@@ -48,7 +51,7 @@ export class Admission {
     const until = clock.now() + askMs
     for (;;) {
       await this.#countEnded(asker)
-      const free = await this.#parts.free()
+      const free = await this.#freed(bytes)
       const why = room.ask(asker, bytes, free)
       if (why === null) {
         if (this.#full !== null) log.info('the spool has room again')
@@ -61,6 +64,17 @@ export class Admission {
       if (clock.now() >= until) return false
       await sleep(lookMs, clock)
     }
+  }
+
+  /** @returns  bytes that the disk has free, once guests have made way for what is to come */
+  async #freed(bytes: number): Promise<number> {
+    const { free, guests, room } = this.#parts
+    const before = await free()
+    const beside = await guests.bytes()
+    const lacks = Math.min(beside, room.lacks(bytes, before, beside))
+    if (lacks === 0) return before
+    await guests.makeWay(lacks)
+    return await free()
   }
 
   /**

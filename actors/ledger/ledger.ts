@@ -6,6 +6,7 @@ import type { Log } from '../../src/log.ts'
 import type { ManifestEntry } from '../../src/manifest/entry.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
 import { probe } from '../../src/probe.ts'
+import type { Guests } from '../../src/spool/guests.ts'
 import { recoverSpool } from '../../src/spool/recover.ts'
 import { freeBytes, type Spool } from '../../src/spool/spool.ts'
 import { Admission } from './admission.ts'
@@ -34,6 +35,7 @@ export interface LedgerParts {
   readonly table: EntryTable
   readonly spool: Spool
   readonly room: Room
+  readonly guests: Guests
   readonly committer: Committer
   /** Bytes that the disk has free now; default: what the system tells. */
   readonly free?: () => Promise<number>
@@ -65,11 +67,9 @@ export class Ledger {
   constructor(parts: LedgerParts) {
     this.#parts = parts
     this.#uploads = new LeaseBook(firstIdOf(parts.generation), parts.clock)
-    const { clock, committer, log, room, spool } = parts
+    const { clock, committer, guests, log, room, spool } = parts
     this.#admission = new Admission({
-      room,
-      clock,
-      log,
+      ...{ room, guests, clock, log },
       free: parts.free ?? (() => freeBytes(spool.dir)),
       committer,
       toSend: () => this.#uploads.waiting + this.#uploads.leased,

@@ -5,6 +5,7 @@ import type { Log } from '../../src/log.ts'
 import type { ManifestEntry } from '../../src/manifest/entry.ts'
 import { type Manifest, openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
+import { Guests } from '../../src/spool/guests.ts'
 import { type RecoverProgress, recoverSpool } from '../../src/spool/recover.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
@@ -73,6 +74,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     table,
     spool,
     room,
+    guests: new Guests(input.work),
     committer,
     retry: input.retry,
     clock,

@@ -59,11 +59,15 @@ export class Room {
     return null
   }
 
-  /** Bytes of files that must go before so many more would be granted to one who has no grant. */
-  lacks(bytes: number, free: number): number {
+  /**
+   * Bytes of files that must go before so many more would be granted to one who has no grant.
+   *
+   * @param beside  bytes of other files that share the spool's room
+   */
+  lacks(bytes: number, free: number, beside = 0): number {
     const { maxBytes, keepFree } = this.#limits
     const more = this.#granted.sum + bytes
-    return Math.max(0, this.#used + more - maxBytes, more + keepFree - free)
+    return Math.max(0, this.#used + beside + more - maxBytes, more + keepFree - free)
   }
 
   /** A file lies in the spool now; `asker` wrote it, where it was written since this start. */

@@ -16,7 +16,8 @@ import type { Log } from '../../src/log.ts'
 import { type Manifest, openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { openRowHashes } from '../../src/run/kept-hashes.ts'
-import { spoolName } from '../../src/spool/name.ts'
+import { guestsDir } from '../../src/spool/guests.ts'
+import { openSpool } from '../../src/spool/spool.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { hasEligibleAnchor } from '../../src/training/anchors.ts'
 import type { LoaderInput } from './index.ts'
@@ -55,8 +56,11 @@ export async function openFeed(input: LoaderInput, parts: OpenParts): Promise<Op
   const [samplesAway, manifestAway] = ['samples wait', 'the manifest waits'].map((what) =>
     awayOf(input, { what, log, clock }),
   )
-  const cache = input.cache && (await SampleCache.open(join(work, 'cache'), input.cache, log))
-  const spool = { path: (sample: Parameters<typeof spoolName>[0]) => spooledAt(work, sample) }
+  const spool = await openSpool(join(work, 'spool'))
+  const mayGrow = () => !feed.isFollowed
+  const cache =
+    input.cache &&
+    (await SampleCache.open(guestsDir(work), { limits: input.cache, waiting: spool, mayGrow, log }))
   const reader = new SampleReader({ format, store, away: samplesAway, spool, cache })
   const leftOut = new LeftOut(log)
   const feed = new DataFeed({
@@ -95,9 +99,6 @@ const awayOf = (
       else log.warn({ why }, `${what} for the store`)
     },
   })
-
-const spooledAt = (work: string, sample: Parameters<typeof spoolName>[0]): string =>
-  join(work, 'spool', spoolName(sample))
 
 async function replayed(store: ObjectStore, log: Log): Promise<Manifest> {
   const manifest = openManifest(store, { writer: newWriterId(systemClock, Math.random) })

@@ -127,6 +127,11 @@ export class DataFeed {
     this.#following.ended()
   }
 
+  /** Whether the run that is followed may still spool new samples. */
+  get isFollowed(): boolean {
+    return this.#following.isOn
+  }
+
   /** Ends all that is being read; whoever asks from now on is told `later`. */
   stop(): void {
     this.#stopped.abort()

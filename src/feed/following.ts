@@ -28,6 +28,10 @@ export class Following {
     this.#mode = parts.follows ? 'following' : 'ended'
   }
 
+  get isOn(): boolean {
+    return this.#mode === 'following'
+  }
+
   /** The run stores no more: what is stored at the next look is all. */
   ended(): void {
     this.#mode = 'ended'

@@ -10,29 +10,40 @@ import type { ManifestEntry } from '../manifest/entry.ts'
 import { freeBytes, openSpool, type Spool } from '../spool/spool.ts'
 
 export interface CacheLimits {
-  /** Bytes that it may hold. */
+  /** Bytes that it may hold, together with what lies in the spool. */
   readonly maxBytes: number
   /** Bytes that its disk keeps free, whoever else writes there. */
   readonly keepFree: number
 }
 
+export interface CacheParts {
+  readonly limits: CacheLimits
+  /** What waits in the spool for the store. */
+  readonly waiting: Pick<Spool, 'list'>
+  /** Whether nothing new is spooled: where something is, the room is the spool's. */
+  readonly mayGrow: () => boolean
+  readonly log: Log
+}
+
+/** So many files are taken between two looks at what waits in the spool. */
+const lookEvery = 64
+
 export class SampleCache {
   readonly #spool: Spool
-  readonly #limits: CacheLimits
-  readonly #log: Log
+  readonly #parts: CacheParts
   #bytes: number
+  /** Of files that are being written: the disk may not tell of them yet. */
+  #writing = 0
+  #waitingBytes = 0
+  #offers = 0
+  #granting: Promise<unknown> = Promise.resolve()
   /** False once the disk has refused a file: what is there is still read. */
   #takesMore = true
 
-  constructor(
-    spool: Spool,
-    bytes: number,
-    of: { readonly limits: CacheLimits; readonly log: Log },
-  ) {
+  constructor(spool: Spool, bytes: number, parts: CacheParts) {
     this.#spool = spool
     this.#bytes = bytes
-    this.#limits = of.limits
-    this.#log = of.log
+    this.#parts = parts
   }
 
   /**
@@ -40,12 +51,11 @@ export class SampleCache {
    *
    * @throws Failure `invalid`: the folder cannot be made or read
    */
-  static async open(dir: string, limits: CacheLimits, log: Log): Promise<SampleCache> {
+  static async open(dir: string, parts: CacheParts): Promise<SampleCache> {
     const spool = await openSpool(dir)
     const { samples, temps } = await spool.list()
     for (const temp of temps) await spool.discard(temp)
-    const bytes = samples.reduce((sum, sample) => sum + sample.bytes, 0)
-    return new SampleCache(spool, bytes, { limits, log })
+    return new SampleCache(spool, bytesOf(samples), parts)
   }
 
   /** What it holds. */
@@ -59,20 +69,43 @@ export class SampleCache {
 
   /** Keeps a sample that is known to be good, where there is room. */
   async offer(entry: ManifestEntry, bytes: Uint8Array): Promise<void> {
-    if (!this.#takesMore || this.#bytes + bytes.length > this.#limits.maxBytes) return
-    // Counted before it is written, so that several at once do not pass the bound together.
-    this.#bytes += bytes.length
+    if (!this.#takesMore || !this.#parts.mayGrow()) return
     try {
-      if ((await freeBytes(this.#spool.dir)) - bytes.length >= this.#limits.keepFree) {
-        await this.#spool.add({ ...fileOf(entry), parts: [bytes] })
-        return
-      }
+      // One by one: none is granted room that another was granted meanwhile.
+      const granted = this.#granting.then(() => this.#grant(bytes.length))
+      this.#granting = granted.catch(() => undefined)
+      if (await granted) await this.#write(entry, bytes)
     } catch (error) {
       if (!isFailure(error)) throw error
       this.#takesMore = false
-      this.#log.warn({ reason: explain(error) }, 'fetched samples are kept on this disk no more')
+      const reason = explain(error)
+      this.#parts.log.warn({ reason }, 'fetched samples are kept on this disk no more')
     }
-    this.#bytes -= bytes.length
+  }
+
+  async #grant(bytes: number): Promise<boolean> {
+    const { limits, waiting } = this.#parts
+    if (this.#offers++ % lookEvery === 0) {
+      this.#waitingBytes = bytesOf((await waiting.list()).samples)
+    }
+    // What is being written by now, the disk may or may not have told of.
+    const writing = this.#writing + bytes
+    if (this.#bytes + this.#waitingBytes + bytes > limits.maxBytes) return false
+    if ((await freeBytes(this.#spool.dir)) - writing < limits.keepFree) return false
+    this.#bytes += bytes
+    this.#writing += bytes
+    return true
+  }
+
+  async #write(entry: ManifestEntry, bytes: Uint8Array): Promise<void> {
+    try {
+      await this.#spool.add({ ...fileOf(entry), parts: [bytes] })
+    } catch (error) {
+      this.#bytes -= bytes.length
+      throw error
+    } finally {
+      this.#writing -= bytes.length
+    }
   }
 
   /** It was damaged. */
@@ -102,3 +135,6 @@ const fileOf = ({ hash, tokens, length, crc32 }: ManifestEntry) => ({
   bytes: length,
   crc32,
 })
+
+const bytesOf = (samples: readonly { readonly bytes: number }[]): number =>
+  samples.reduce((sum, { bytes }) => sum + bytes, 0)

@@ -14,6 +14,7 @@ import { openLog } from '../../src/log.ts'
 import type { ManifestEntry } from '../../src/manifest/entry.ts'
 import { type Manifest, openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
+import { Guests } from '../../src/spool/guests.ts'
 import { openSpool, type Spool } from '../../src/spool/spool.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
@@ -80,8 +81,9 @@ export async function ledgerRig(t: TestContext, options: RigOptions = {}): Promi
   const { table } = manifest
   const free = options.free ? { free: options.free } : {}
   const { retry = new Map() } = options
-  const parts = { generation: 1, table, spool, room, committer, retry, clock, log: silent, ...free }
-  const ledger = new Ledger(parts)
+  const guests = new Guests(work)
+  const kept = { spool, guests, room, committer, ...free }
+  const ledger = new Ledger({ generation: 1, table, retry, clock, log: silent, ...kept })
   return {
     ledger,
     committer,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { isUnfit } from '../../../src/feed/open-sample.ts'
@@ -8,6 +8,7 @@ import { SampleReader } from '../../../src/feed/sample-reader.ts'
 import { StoreAway } from '../../../src/feed/store-away.ts'
 import { entryKey } from '../../../src/manifest/entry.ts'
 import { spoolName } from '../../../src/spool/name.ts'
+import { freeBytes, openSpool } from '../../../src/spool/spool.ts'
 import { FileStore } from '../../../src/store/file.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'
@@ -21,9 +22,10 @@ const samples = Array.from({ length: 6 }, (_, n) => sampleOf(rowOf(n, 20)))
 
 async function readerOver(t: TestContext, store: ObjectStore, maxBytes: number) {
   const work = await scratch(t)
-  const limits = { maxBytes, keepFree: 0 }
-  const start = async () => {
-    const cache = await SampleCache.open(join(work, 'cache'), limits, silent)
+  const waiting = await openSpool(join(work, 'spool'))
+  const start = async (mayGrow = () => true, keepFree = 0) => {
+    const parts = { limits: { maxBytes, keepFree }, waiting, mayGrow, log: silent }
+    const cache = await SampleCache.open(join(work, 'cache'), parts)
     const reader = new SampleReader({
       format: { captures: 2, captureFinal: false, hidden: 4, dtype: 'bf16' },
       store,
@@ -33,7 +35,7 @@ async function readerOver(t: TestContext, store: ObjectStore, maxBytes: number) 
     })
     return { cache, reader }
   }
-  return { work, start }
+  return { waiting, work, start }
 }
 
 const fileName = ({ entry }: StoredSample): string => spoolName({ ...entry, bytes: entry.length })
@@ -63,11 +65,36 @@ test('sample reader: what was fetched is kept, up to a bound, and over a restart
   assert.deepEqual(again.reader.counts, { spool: 0, cache: 4, store: 2 })
 })
 
+test('sample reader: what is kept and what waits in the spool have one bound', async (t) => {
+  const store = new MemoryStore()
+  await put(store)
+  const [{ entry, bytes }] = samples
+  const { start, waiting, work } = await readerOver(t, store, entry.length * 4)
+  for (const n of [1, 2, 3]) {
+    const hash = `${n}`.repeat(32)
+    await waiting.add({ hash, tokens: 1, bytes: entry.length, crc32: 0, parts: [bytes] })
+  }
+  // All at once: none is written on the strength of room that another was given.
+  const { cache, reader } = await start()
+  await Promise.all(samples.map((sample) => reader.read(sample.entry, never)))
+  assert.equal(cache.bytes, entry.length)
+  assert.equal(readdirSync(join(work, 'cache')).length, 1)
+})
+
+test('sample reader: nothing is kept while samples are spooled, nor on a full disk', async (t) => {
+  const store = new MemoryStore()
+  await put(store)
+  const { start, work } = await readerOver(t, store, 1e9)
+  await readAll((await start(() => false)).reader)
+  assert.equal(readdirSync(join(work, 'cache')).length, 0)
+  await readAll((await start(() => true, (await freeBytes(work)) * 2)).reader)
+  assert.equal(readdirSync(join(work, 'cache')).length, 0)
+})
+
 test('sample reader: a file still in the spool is read there, a torn one is not', async (t) => {
   const store = new MemoryStore()
   await put(store)
   const { work, start } = await readerOver(t, store, 0)
-  mkdirSync(join(work, 'spool'))
   const [whole, torn] = samples
   writeFileSync(join(work, 'spool', fileName(whole)), whole.bytes)
   writeFileSync(join(work, 'spool', fileName(torn)), torn.bytes.subarray(9))

@@ -1,0 +1,50 @@
+/**
+ * Fetched samples that are kept beside the spool, in a folder laid out like it. The store has all
+ * of them: they share the spool's room, and make way for what the store does not have yet.
+ */
+import { join } from 'node:path'
+import type { SpooledSample } from './name.ts'
+import { openSpool, type Spool } from './spool.ts'
+
+export const guestsDir = (work: string): string => join(work, 'cache')
+
+export class Guests {
+  readonly #dir: string
+  #spool: Spool | undefined
+  #files: SpooledSample[] = []
+  #bytes = 0
+
+  constructor(work: string) {
+    this.#dir = guestsDir(work)
+  }
+
+  /**
+   * What they take. Nobody adds to them while new samples are spooled, so they are listed once.
+   *
+   * @throws Failure `invalid`: the folder cannot be made or read
+   */
+  async bytes(): Promise<number> {
+    if (!this.#spool) {
+      const spool = await openSpool(this.#dir)
+      this.#files = [...(await spool.list()).samples]
+      this.#bytes = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
+      this.#spool = spool
+    }
+    return this.#bytes
+  }
+
+  /**
+   * Removes so many bytes of them, or all.
+   *
+   * @throws Failure `invalid`: a file cannot be removed
+   */
+  async makeWay(bytes: number): Promise<void> {
+    const until = (await this.bytes()) - bytes
+    while (this.#bytes > until) {
+      const file = this.#files.pop()
+      if (!file) return
+      this.#bytes -= file.bytes
+      await this.#spool?.remove(file)
+    }
+  }
+}
