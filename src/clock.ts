@@ -11,12 +11,27 @@ export interface Clock {
   clearTimeout(timer: unknown): void
 }
 
-/** The machine's own clock and timers. */
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  setTimeout: (fn, ms) => setTimer(fn, ms),
+const timerMsMax = 2 ** 31 - 1
+
+const timers: Pick<Clock, 'setTimeout' | 'clearTimeout'> = {
+  // Node takes what is longer for no time at all.
+  setTimeout: (fn, ms) => setTimer(fn, Math.min(ms, timerMsMax)),
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
 }
+
+const startedAt = Date.now() - performance.now()
+
+/**
+ * For how long something takes, and how long it may: the machine's clock as this process found it,
+ * counted on steadily. A clock that is set while we run makes nobody late, and nobody wait.
+ */
+export const systemClock: Clock = {
+  now: () => Math.floor(startedAt + performance.now()),
+  ...timers,
+}
+
+/** For moments that others read, or that are compared with theirs: as the clock is set just now. */
+export const wallClock: Clock = { now: () => Date.now(), ...timers }
 
 /** Time that passes when told to. Timers fire in order of their moment, then of their setting. */
 export class SimulatedClock implements Clock {

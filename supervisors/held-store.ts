@@ -1,4 +1,4 @@
-import { systemClock } from '../src/clock.ts'
+import { wallClock } from '../src/clock.ts'
 import { Failure } from '../src/failure.ts'
 import { type Log, openLog } from '../src/log.ts'
 import { isAlive, thisHolder } from '../src/manifest/holder.ts'
@@ -21,8 +21,8 @@ export function takeLock(
   store: ObjectStore,
   { conditional, log }: { readonly conditional: boolean; readonly log: Log },
 ): Promise<ManifestLock> {
-  return acquireLock(store, thisHolder(newWriterId(systemClock, Math.random)), {
-    clock: systemClock,
+  return acquireLock(store, thisHolder(newWriterId(wallClock, Math.random)), {
+    clock: wallClock,
     isAlive,
     conditional,
     onWait: ({ holder, leftMs }) =>

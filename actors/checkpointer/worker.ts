@@ -5,7 +5,7 @@ import { actor } from '../../protocol/lifecycle.ts'
 import { permitsOf } from '../../protocol/permit.ts'
 import { trainerContract } from '../../protocol/trainer.ts'
 import { buffersOf } from '../../src/checkpoint/tensors.ts'
-import { systemClock as clock } from '../../src/clock.ts'
+import { systemClock as clock, wallClock } from '../../src/clock.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import { Checkpoints } from './checkpoints.ts'
 import type { CheckpointerInput } from './index.ts'
@@ -24,7 +24,7 @@ const { keep, partSizes, everyMinutes, deadlineMinutes } = input
 const checkpoints = new Checkpoints({
   store,
   keep,
-  clock,
+  clock: wallClock,
   random: Math.random,
   log,
   ...(partSizes && { partSizes }),

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Clock, sleep, systemClock } from '../../src/clock.ts'
+import { type Clock, sleep, systemClock, wallClock } from '../../src/clock.ts'
 import { explain, type Failure, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import type { ManifestEntry } from '../../src/manifest/entry.ts'
@@ -48,7 +48,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
   const { store, log, clock = systemClock } = parts
   const manifest = openManifest(store, {
     writer: newWriterId(clock, Math.random),
-    clock,
+    clock: parts.clock ?? wallClock,
     unnoted: (failure) =>
       log.warn({ err: failure }, 'it was not noted how far the manifest is written'),
   })

@@ -3,7 +3,7 @@
  * writes under a name of its own, so that two of them never meet; what they wrote is a union.
  */
 import { crc32 } from 'node:zlib'
-import { type Clock, type Random, systemClock } from '../clock.ts'
+import { type Clock, type Random, wallClock } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import { probe } from '../probe.ts'
 import { abortUploads } from '../store/open-upload.ts'
@@ -76,7 +76,7 @@ export interface ManifestOptions {
 
 /** Reads nothing yet: `replay` does. */
 export function openManifest(store: ObjectStore, options: ManifestOptions): Manifest {
-  const { writer, clock = systemClock, random = Math.random } = options
+  const { writer, clock = wallClock, random = Math.random } = options
   const state: Replayed = {
     table: new EntryTable(),
     heads: new Map(),

@@ -17,7 +17,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, wallClock } from '../clock.ts'
 import { Failure, hasCode } from '../failure.ts'
 import { encodeGraph } from '../graph/encode.ts'
 import type { Graph } from '../graph/graph.ts'
@@ -46,7 +46,7 @@ export async function prepareModel(
   graph: Graph,
   dir: string,
   onCopy: (copied: Copied) => void,
-  clock: Clock = systemClock,
+  clock: Clock = wallClock,
 ): Promise<string> {
   const files = new Map<string, string>()
   for (const { data } of graph.initializers) {

@@ -1,7 +1,7 @@
 import { count } from '../../actors/console/numbers.ts'
 import { findGarbage, type Garbage, type GarbageObject } from '../../src/audit/garbage.ts'
 import { checkpointFiles } from '../../src/checkpoint/names.ts'
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { type Clock, wallClock } from '../../src/clock.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { eachOf } from '../../src/each-of.ts'
 import { Failure } from '../../src/failure.ts'
@@ -80,10 +80,10 @@ async function clockOf(store: ObjectStore): Promise<Clock> {
   const time = await timeBy(store)
   if (time === undefined) {
     openLog({ ...consoleTarget, actor: 'gc' }).warn('ages are counted by this machine’s clock')
-    return systemClock
+    return wallClock
   }
-  const aheadMs = time - systemClock.now()
-  return { ...systemClock, now: () => systemClock.now() + aheadMs }
+  const aheadMs = time - wallClock.now()
+  return { ...wallClock, now: () => wallClock.now() + aheadMs }
 }
 
 async function remove(

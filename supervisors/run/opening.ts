@@ -1,4 +1,4 @@
-import { sleep, systemClock } from '../../src/clock.ts'
+import { sleep, wallClock } from '../../src/clock.ts'
 import { configForStore } from '../../src/config/load.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { datasetFingerprint } from '../../src/dataset/fingerprint.ts'
@@ -117,7 +117,7 @@ async function publish(
       ),
   })
   if (sent) log.info({ rows: dataset.rows }, 'the dataset is in the store')
-  const before = alone ? undefined : systemClock.now() - rivalMs
+  const before = alone ? undefined : wallClock.now() - rivalMs
   for (const prefix of uploadedPrefixes) {
     for (const key of await abortUploads(store, prefix, before)) {
       log.warn({ key }, 'aborted an upload in parts that an earlier start left open')
