@@ -4,7 +4,7 @@ import type { Peer } from '../../protocol/peer.ts'
 import type { Pulse } from '../../protocol/pulse.ts'
 import type { TrainerStatus } from '../../protocol/trainer.ts'
 import { identityOf } from '../../src/checkpoint/accept.ts'
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock, wallClock } from '../../src/clock.ts'
 import { explain, Failure } from '../../src/failure.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
 import type { Log } from '../../src/log.ts'
@@ -55,7 +55,7 @@ export class Steps {
     this.#clock = parts.clock ?? systemClock
     this.progress = new Progress(parts.input)
     const { work, training } = parts.input
-    this.#metrics = new MetricsFile({ work, training, log: parts.log, clock: this.#clock })
+    this.#metrics = new MetricsFile({ work, training, log: parts.log, clock: parts.clock ?? wallClock })
   }
 
   /** From the newest checkpoint, or from chance. */

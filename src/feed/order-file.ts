@@ -1,5 +1,5 @@
 /** The order log on this machine's disk: whoever serves the data after a crash goes on from it. */
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { diskFailure } from '../disk-failure.ts'
 import { explain, hasCode, isFailure } from '../failure.ts'
@@ -8,6 +8,8 @@ import { OrderLog } from './order-log.ts'
 
 export class OrderFile {
   readonly #path: string
+  /** Bytes that were written whole. */
+  #length = 0
 
   constructor(work: string) {
     this.#path = join(work, 'training-order.bin')
@@ -31,15 +33,27 @@ export class OrderFile {
 
   /** In place of what is there. @throws Failure `unavailable`: the disk is full; `invalid` */
   write(log: OrderLog): void {
+    const bytes = log.encode()
     this.#tried(() => {
-      writeFileSync(`${this.#path}.tmp`, log.encode())
+      writeFileSync(`${this.#path}.tmp`, bytes)
       renameSync(`${this.#path}.tmp`, this.#path)
     })
+    this.#length = bytes.length
   }
 
-  /** @throws  as `write` */
+  /**
+   * In place of what an append has left that a full disk cut short: what stood behind that would
+   * be read by nobody.
+   *
+   * @param bytes  behind those that `write` and `append` have written
+   * @throws       as `write`
+   */
   append(bytes: Buffer): void {
-    this.#tried(() => appendFileSync(this.#path, bytes))
+    this.#tried(() => {
+      truncateSync(this.#path, this.#length)
+      appendFileSync(this.#path, bytes)
+    })
+    this.#length += bytes.length
   }
 
   #tried<T>(work: () => T): T {

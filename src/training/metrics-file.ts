@@ -1,7 +1,7 @@
 /** What a training's steps gave, for people and for other tools: one line of JSON each. */
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, wallClock } from '../clock.ts'
 import { diskFailure } from '../disk-failure.ts'
 import { explain, isFailure } from '../failure.ts'
 import type { Log } from '../log.ts'
@@ -28,7 +28,7 @@ export class MetricsFile {
   /** Since the last line that was written. */
   #lost = 0
 
-  constructor({ work, training, log, clock = systemClock }: MetricsParts) {
+  constructor({ work, training, log, clock = wallClock }: MetricsParts) {
     this.#path = metricsPath(work)
     this.#training = training
     this.#log = log

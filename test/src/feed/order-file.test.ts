@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isFailure } from '../../../src/failure.ts'
@@ -22,6 +22,18 @@ test('order file: it grows with the log, and a torn end is left out', async (t) 
   assert.deepEqual(file.read(silent)?.encode(), logOf([1, 2]).encode())
   writeFileSync(path, 'something else')
   assert.equal(file.read(silent), undefined)
+})
+
+test('order file: it grows behind what was whole, whatever a full disk cut short', async (t) => {
+  const work = await scratch(t)
+  const file = new OrderFile(work)
+  const log = logOf([1, 2])
+  file.write(log)
+  const append = (bytes: Buffer) => file.append(bytes)
+  log.admit(hashesOf(3).subarray(32), Uint32Array.of(3), append)
+  appendFileSync(join(work, 'training-order.bin'), 'the beginning of a record')
+  log.admit(hashesOf(4).subarray(48), Uint32Array.of(4), append)
+  assert.deepEqual(file.read(silent)?.encode(), log.encode())
 })
 
 test('order file: a folder that takes no file is told', async (t) => {
