@@ -53,8 +53,7 @@ export async function claimTraining(
   const found = await readTraining(store)
   const isWanted = found?.training === id || (!anew && from === null)
   if (found && isWanted) return found
-  const kept = from === null ? undefined : found?.draftVocab
-  const draftVocab = kept ?? (drafter.draftVocabSize === null ? null : (await chooseVocab()).ids)
+  const draftVocab = drafter.draftVocabSize === null ? null : (await chooseVocab()).ids
   const record = {
     format: 1,
     training: id,

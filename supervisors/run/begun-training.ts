@@ -1,4 +1,5 @@
 import { identityOf } from '../../src/checkpoint/accept.ts'
+import { draftVocabIn } from '../../src/checkpoint/draft-vocab.ts'
 import { requireGoesOn } from '../../src/checkpoint/restore.ts'
 import { supervisedCounts } from '../../src/dataset/token-counts.ts'
 import { Failure } from '../../src/failure.ts'
@@ -20,6 +21,8 @@ export async function begunTraining(
 ): Promise<PreparedTraining> {
   const { anew, drafter, from, id, train } = prepared
   const chooseVocab = async () => {
+    // What it was trained to draft, whatever the training before this one drafts from.
+    if (from !== null) return await draftVocabIn(store, from)
     const counts = await supervisedCounts(dataset, target.vocabSize)
     return mostFrequent(counts, drafter.draftVocabSize ?? target.vocabSize)
   }
