@@ -13,7 +13,7 @@ import {
 
 /** `run.json` in the store: whose it is, settled before anything else is written there. */
 
-const key = 'run.json'
+export const runKey = 'run.json'
 /** Beside it: the configuration, without secrets. */
 export const configKey = 'config.yaml'
 
@@ -31,7 +31,7 @@ export interface StoredRun {
 
 /** Undefined: the store holds no run. @throws Failure `corrupt` */
 export async function readRun(store: ObjectStore): Promise<Run | undefined> {
-  const bytes = await store.get(key)
+  const bytes = await store.get(runKey)
   return bytes && parseRun(bytes, store.url)
 }
 
@@ -55,8 +55,8 @@ export async function claimStore(store: ObjectStore, wanted: WantedRun): Promise
   await requireNoManifest(store)
   const run: Run = { format: 1, id: randomUUID(), createdAt: new Date().toISOString(), ...wanted }
   const bytes = Buffer.from(`${JSON.stringify(run, null, 2)}\n`)
-  const isOurs = await store.putIfAbsent(key, bytes)
-  if (isOurs && !(await holdsRun(store))) await putBytes(store, key, bytes)
+  const isOurs = await store.putIfAbsent(runKey, bytes)
+  if (isOurs && !(await holdsRun(store))) await putBytes(store, runKey, bytes)
   // Read back in any case: another may have been faster, or the answer to our own first try lost.
   const kept = await readRun(store)
   if (kept) return adopt(kept, wanted, store.url)

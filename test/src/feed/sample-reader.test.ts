@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { isUnfit } from '../../../src/feed/open-sample.ts'
@@ -7,6 +7,7 @@ import { SampleCache } from '../../../src/feed/sample-cache.ts'
 import { SampleReader } from '../../../src/feed/sample-reader.ts'
 import { StoreAway } from '../../../src/feed/store-away.ts'
 import { entryKey } from '../../../src/manifest/entry.ts'
+import { runKey } from '../../../src/run/stored-run.ts'
 import { spoolName } from '../../../src/spool/name.ts'
 import { freeBytes, openSpool } from '../../../src/spool/spool.ts'
 import { FileStore } from '../../../src/store/file.ts'
@@ -29,7 +30,8 @@ async function readerOver(t: TestContext, store: ObjectStore, maxBytes: number) 
     const reader = new SampleReader({
       format: { captures: 2, captureFinal: false, hidden: 4, dtype: 'bf16' },
       store,
-      away: new StoreAway(new HastyClock(), { deadlineMs: 1000, onChange: () => undefined }),
+      isThere: async () => (await store.head(runKey)) !== undefined,
+      away: new StoreAway(new HastyClock(), { deadlineMs: 60_000, onChange: () => undefined }),
       spool: { path: (sample) => join(work, 'spool', spoolName(sample)) },
       cache,
     })
@@ -42,6 +44,25 @@ const fileName = ({ entry }: StoredSample): string => spoolName({ ...entry, byte
 
 async function put(store: ObjectStore): Promise<void> {
   for (const { entry, bytes } of samples) await store.put(entryKey(entry), bytes)
+}
+
+/** Whose folder is moved away, as a disk that is not mounted any more; it comes back. */
+class Unmounted extends FileStore {
+  readonly #folder: string
+  #left: number
+
+  constructor(folder: string, gets: number) {
+    super(folder)
+    this.#folder = folder
+    this.#left = gets
+  }
+
+  override async get(key: string, range?: { readonly start: number; readonly end: number }) {
+    const away = `${this.#folder}.away`
+    if (this.#left === 0 && existsSync(away)) renameSync(away, this.#folder)
+    if (this.#left-- > 0 && !existsSync(away)) renameSync(this.#folder, away)
+    return await super.get(key, range)
+  }
 }
 
 async function readAll(reader: SampleReader): Promise<void> {
@@ -89,6 +110,19 @@ test('sample reader: nothing is kept while samples are spooled, nor on a full di
   assert.equal(readdirSync(join(work, 'cache')).length, 0)
   await readAll((await start(() => true, (await freeBytes(work)) * 2)).reader)
   assert.equal(readdirSync(join(work, 'cache')).length, 0)
+})
+
+test('sample reader: while the disk of a store is away, no sample is taken for lost', async (t) => {
+  const folder = join(await scratch(t), 'store')
+  const store = new FileStore(folder)
+  await put(store)
+  await store.put(runKey, Buffer.from('{}'))
+  for (const gets of [1, 2, 7]) {
+    const { start } = await readerOver(t, new Unmounted(folder, gets), 0)
+    const { reader } = await start()
+    await readAll(reader)
+    assert.deepEqual(reader.counts, { spool: 0, cache: 0, store: 6 })
+  }
 })
 
 test('sample reader: a file still in the spool is read there, a torn one is not', async (t) => {
