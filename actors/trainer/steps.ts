@@ -55,7 +55,8 @@ export class Steps {
     this.#clock = parts.clock ?? systemClock
     this.progress = new Progress(parts.input)
     const { work, training } = parts.input
-    this.#metrics = new MetricsFile({ work, training, log: parts.log, clock: parts.clock ?? wallClock })
+    const clock = parts.clock ?? wallClock
+    this.#metrics = new MetricsFile({ work, training, log: parts.log, clock })
   }
 
   /** From the newest checkpoint, or from chance. */
