@@ -7,8 +7,9 @@ import { type PackedError, packError, unpackError } from './packed-error.ts'
 import type { Given, Port } from './port.ts'
 
 /**
- * Requests over a port. Comlink carries them; this file adds what it lacks: every call
- * settles, a Failure stays one, a small view stays small. Nothing else posts a message.
+ * Requests over a port. Comlink carries them; this file adds what it lacks: every call settles, a
+ * Failure stays one, a small view stays small. Nothing else posts a message; `bridge.ts` hands them
+ * on to another process.
  */
 
 /** The peer's thread has ended, or was not there in time. Handlers are idempotent: ask it again. */
