@@ -12,16 +12,18 @@ export interface Death {
    */
   readonly cause: 'ordered' | 'clean' | 'crash' | 'deadline' | 'start'
   readonly reason: string
-  /** What its thread threw, where that was a Failure: its remedy is for a person to read. */
+  /** What it threw, where that was a Failure: its remedy is for a person to read. */
   readonly failure?: Failure
 }
 
 export interface ChildSpec {
   /** `ledger`, `uploader/0`: unique in the tree. */
   readonly id: string
-  /** The thread's entry. Named, not imported: it must not run on the supervisor's thread. */
+  /** The actor's entry. Named, not imported: it must not run on the supervisor's thread. */
   readonly entry: URL
-  /** Cloned to the thread at every start. */
+  /** A thread unless given; in a process of its own, whatever ends it ends nothing else. */
+  readonly isolation?: 'thread' | 'process'
+  /** Cloned to the actor at every start. */
   readonly input: unknown
   /** Ids of the actors it asks; their ports are wired at every start of either end. */
   readonly asks: readonly string[]

@@ -10,8 +10,13 @@ export interface RootControl {
   /** No work is begun any more; uploads go on. */
   pause(): Promise<void>
   continue(): Promise<void>
-  /** Ends an actor's thread as a crash would; its supervisor starts it again. */
-  kill(actor: string): Promise<void>
+  /**
+   * Ends an actor's thread or process as a crash would; its supervisor starts it again. A thread is
+   * waited for while it is inside native code.
+   *
+   * @returns  null where it is not up
+   */
+  kill(actor: string): Promise<Killed | null>
   /** So many requests to the store at once, for as long as this run lasts. */
   setMaxParallel(requests: number): Promise<void>
   /**
@@ -23,6 +28,13 @@ export interface RootControl {
   checkpoint(): Promise<string | null>
   /** Drains, saves and exits 5: resumable. */
   stop(): void
+}
+
+export interface Killed {
+  /** Of the process that was the actor's own; null: it was a thread. */
+  readonly pid: number | null
+  /** The native work that was waited for; null: it was in none. */
+  readonly waitedFor: string | null
 }
 
 /** One actor or supervisor of the tree. */
@@ -38,6 +50,8 @@ export interface ActorStatus {
   /** What may block it, where it announced that. */
   readonly busy: { readonly work: string; readonly deadlineMs: number } | null
   readonly heartbeatAgeMs: number | null
+  /** Of the process that is its own; null where it has none. */
+  readonly pid: number | null
   readonly children: readonly ActorStatus[]
 }
 

@@ -28,7 +28,7 @@ export const extraction = (run: Prepared): SupervisorSpec => ({
       attempts: run.config.upload.attempts,
     }),
     ...extractorIds(run).map((_, index) =>
-      extractor(index, {
+      extractor(index, run.config.extract.isolation, {
         device: run.config.extract.devices[index],
         threads: run.threadsPerDevice,
         target: {

@@ -1,4 +1,4 @@
-import type { ActorStatus, RootControl } from '../../protocol/console.ts'
+import type { ActorStatus, Killed, RootControl } from '../../protocol/console.ts'
 import { nearest } from '../../src/config/errors.ts'
 import { maxParallel } from '../../src/config/schema.ts'
 import { Failure } from '../../src/failure.ts'
@@ -55,13 +55,12 @@ const commands: Readonly<Record<string, Command>> = {
   },
   kill: {
     usage: 'kill ACTOR',
-    help: 'end an actor as a crash would; it starts again',
+    help: 'end an actor’s thread or process as a crash would; it starts again',
     run: async (root, [actor]) => {
       const known = actorIds(root.status().actors)
       if (actor === undefined) throw refused(`kill whom? Known: ${known.join(', ')}`)
       if (!known.includes(actor)) throw refused(`no such actor: ${actor}.${nearest(actor, known)}`)
-      await root.kill(actor)
-      return `${actor} was ended; its supervisor starts it again.`
+      return killedText(actor, await root.kill(actor))
     },
   },
   checkpoint: {
@@ -102,6 +101,14 @@ export async function runLine(root: RootControl, line: string): Promise<string> 
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (!command) throw refused(`no such command: ${word}.${nearest(word, Object.keys(commands))}`)
   return await command.run(root, args)
+}
+
+function killedText(actor: string, killed: Killed | null): string {
+  if (!killed) return `${actor} is not up: there was nothing to end.`
+  const { pid, waitedFor } = killed
+  const what = pid === null ? actor : `${actor}, process ${pid},`
+  const how = waitedFor === null ? '' : ` once it was outside native code (${waitedFor})`
+  return `${what} was ended${how}; its supervisor starts it again.`
 }
 
 /** What may stand at the end of a line that was begun. */

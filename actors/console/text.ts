@@ -102,6 +102,7 @@ function treeLines(at: ActorStatus, now: number, depth = 0): string[] {
   const since = eta((now - at.since) / 1000)
   const restarts = at.restarts > 0 ? `, restarts ${at.restarts}, last: ${at.lastCause}` : ''
   const work = at.busy?.work ?? at.work
-  const line = `${name} ${at.state.padEnd(9)} ${since}${restarts}${work ? `, ${work}` : ''}`
+  const own = at.pid === null ? '' : `, pid ${at.pid}`
+  const line = `${name} ${at.state.padEnd(9)} ${since}${own}${restarts}${work ? `, ${work}` : ''}`
   return [line, ...at.children.flatMap((child) => treeLines(child, now, depth + 1))]
 }

@@ -24,9 +24,14 @@ export interface ExtractorInput {
 }
 
 /** Batches → hidden states of the target, one spooled file a sample. One actor for each device. */
-export const extractor = (index: number, input: ExtractorInput): ChildSpec => ({
+export const extractor = (
+  index: number,
+  isolation: Config['extract']['isolation'],
+  input: ExtractorInput,
+): ChildSpec => ({
   id: `extractor/${index}`,
   entry: new URL('./worker.js', import.meta.url),
+  isolation,
   input,
   asks: ['reader', 'ledger'],
   restart: 'always',

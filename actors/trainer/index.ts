@@ -37,6 +37,7 @@ export const trainer = (
 ): ChildSpec => ({
   id: ids.id,
   entry: new URL('./worker.js', import.meta.url),
+  isolation: input.train.isolation,
   input,
   asks: [ids.loader, ids.checkpointer],
   restart: 'always',

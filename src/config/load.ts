@@ -87,9 +87,6 @@ function warningsOf(config: Config): string[] {
   const warnings = sectionsNotBuilt
     .filter((section) => config[section] !== undefined)
     .map((section) => `${section}: this version does not act on it`)
-  if (config.extract.isolation === 'process') {
-    warnings.push('extract.isolation: this version runs extractors as threads')
-  }
   if (config.train?.mode === 'online') {
     warnings.push('train.mode: this version trains on what is stored')
   }

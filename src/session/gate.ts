@@ -42,6 +42,11 @@ export class Gate {
     }
   }
 
+  /** Whether the worker is in native code; for good, once the gate is closed and it is not. */
+  get isInside(): boolean {
+    return (Atomics.load(this.#word, 0) & inside) !== 0
+  }
+
   /** For the worker, after native code, also where it threw. */
   leave(): void {
     Atomics.and(this.#word, 0, ~inside)
@@ -72,7 +77,7 @@ export class Gate {
   async close(timeoutMs: number, clock: Clock = systemClock): Promise<boolean> {
     const until = clock.now() + timeoutMs
     Atomics.or(this.#word, 0, closed)
-    while ((Atomics.load(this.#word, 0) & inside) !== 0) {
+    while (this.isInside) {
       const left = until - clock.now()
       if (left <= 0) return false
       await sleep(Math.min(pollMs, left), clock)

@@ -1,4 +1,5 @@
 import type { ChildSpec, Death } from '../../protocol/child.ts'
+import type { Killed } from '../../protocol/console.ts'
 import { isFailure } from '../../src/failure.ts'
 import { Incarnation } from './incarnation.ts'
 import type { Body, BodyStatus, Engine } from './member.ts'
@@ -17,6 +18,8 @@ export class Child implements Body {
   readonly #reports: Reports
   #current: Incarnation | undefined
   #up = false
+  /** The native work that an end has waited for, of this start. */
+  #waitedFor: string | null = null
   #generation = 0
   /** Whoever ends it waits for this: no death is told. */
   #ending: Promise<void> | undefined
@@ -37,9 +40,14 @@ export class Child implements Body {
       log,
       vessels,
       onEnd: (death) => this.#gone(death),
+      onWait: ({ work, patienceMs }) => {
+        this.#waitedFor = work
+        this.#engine.tell({ kind: 'awaited', child: this.spec.id, work, patienceMs })
+      },
       onWedged: (death) => this.#reports.wedged(death),
     })
     this.#current = current
+    this.#waitedFor = null
     wiring.join(this.spec, current.control)
     this.#up = await current.ready()
     return this.#up
@@ -54,8 +62,11 @@ export class Child implements Body {
     return this.#endBy((current) => current.leave(order, { hurried: this.#engine.hurried() }))
   }
 
-  async kill(): Promise<void> {
-    await this.#current?.end({ cause: 'ordered', reason: 'killed' })
+  async kill(): Promise<Killed | null> {
+    const current = this.#current
+    if (!current) return null
+    await current.end({ cause: 'ordered', reason: 'killed' })
+    return { pid: current.pid, waitedFor: this.#waitedFor }
   }
 
   async recycle(): Promise<void> {
@@ -83,6 +94,7 @@ export class Child implements Body {
       busy: reading?.busy ?? null,
       work: reading?.work ?? '',
       heartbeatAgeMs: reading?.silentMs ?? null,
+      pid: this.#current?.pid ?? null,
       children: [],
     }
   }

@@ -25,6 +25,13 @@ export type TreeEvent =
       readonly child: string
       readonly failure: Failure
     }
+  /** It is to be ended, and is inside native code: that is waited for, so long at most. */
+  | {
+      readonly kind: 'awaited'
+      readonly child: string
+      readonly work: string
+      readonly patienceMs: number
+    }
   | { readonly kind: 'drained'; readonly child: string }
   /** It could not finish what it held in its time: that is left for the next run. */
   | { readonly kind: 'undrained'; readonly child: string; readonly error: unknown }
@@ -61,6 +68,11 @@ function lineOf(event: TreeEvent): Line {
     case 'gaveUp': {
       const fields = { supervisor: event.supervisor, child, err: event.failure }
       return { level: 'error', fields, line: 'gave up' }
+    }
+    case 'awaited': {
+      const { work, patienceMs } = event
+      const fields = { child, work, patienceMs: Math.round(patienceMs) }
+      return { level: 'info', fields, line: 'is ended once it is outside native code' }
     }
     case 'drained':
       return { level: 'info', fields: { child }, line: 'drained' }

@@ -1,5 +1,5 @@
 import { connect, PeerEnded } from '../../protocol/channel.ts'
-import type { Death } from '../../protocol/child.ts'
+import type { ChildSpec, Death } from '../../protocol/child.ts'
 import type { Client } from '../../protocol/contract.ts'
 import { controlContract } from '../../protocol/control.ts'
 import { deferred } from '../../protocol/deferred.ts'
@@ -14,12 +14,22 @@ import { Watch } from './watch.ts'
 const leaveMs = 1_000
 const lookMsMax = 1_000
 
-export interface IncarnationOptions extends Omit<Start, 'onEnd'> {
+export interface IncarnationOptions extends Omit<Start, 'onEnd' | 'spec'> {
+  readonly spec: ChildSpec
   readonly vessels: Vessels
   /** Called once, when it is gone. */
   readonly onEnd: (death: Death) => void
+  /** It is to be ended, and is waited for: it is inside native code. */
+  readonly onWait: (wait: Wait) => void
   /** It is inside native code and stays there: it cannot be ended. Its end may never come. */
   readonly onWedged: (death: Death) => void
+}
+
+/** For one that is inside native code. */
+export interface Wait {
+  /** What it had announced. */
+  readonly work: string
+  readonly patienceMs: number
 }
 
 type Order = Pick<Death, 'cause' | 'reason'>
@@ -43,7 +53,7 @@ export class Incarnation {
     this.#lookMs = Math.min(lookMsMax, heartbeatMs / 4)
     this.#watch = new Watch({ heartbeatMs, lookMs: this.#lookMs })
     const onEnd = (end: End) => this.#gone(end)
-    this.#vessel = vessels.thread({ spec, generation, clock, log, onEnd })
+    this.#vessel = vessels[spec.isolation ?? 'thread']({ spec, generation, clock, log, onEnd })
     this.control = connect(this.#vessel.control, controlContract, { peer: spec.id, clock })
   }
 
@@ -114,9 +124,17 @@ export class Incarnation {
   async end(order: Order, patienceMs = this.#patienceMs()): Promise<void> {
     if (this.#state === 'gone') return
     this.#order ??= order
-    const how = await Promise.race([this.#ended.promise, this.#vessel.end(patienceMs)])
+    const ending = this.#vessel.end(patienceMs)
+    if (this.#vessel.isInside) {
+      this.#options.onWait({ work: this.#vessel.reading().busy?.work ?? '', patienceMs })
+    }
+    const how = await Promise.race([this.#ended.promise, ending])
     if (how === false) return this.#options.onWedged(this.#death({ ...order, cause: 'deadline' }))
     await this.#ended.promise
+  }
+
+  get pid(): number | null {
+    return this.#vessel.pid
   }
 
   reading(): PulseReading & { readonly silentMs: number } {
@@ -153,8 +171,14 @@ export class Incarnation {
 }
 
 /** It ended by itself. */
-function ownEnd({ code, error }: End, wasReady: boolean): Order {
-  const reason = error === undefined ? `exit code ${code}` : explain(error)
+function ownEnd(end: End, wasReady: boolean): Order {
+  const reason = end.error === undefined ? ending(end) : explain(end.error)
   if (!wasReady) return { cause: 'start', reason }
-  return { cause: error === undefined && code === 0 ? 'clean' : 'crash', reason }
+  return { cause: end.error === undefined && end.code === 0 ? 'clean' : 'crash', reason }
+}
+
+function ending({ code, signal }: End): string {
+  if (signal === null) return `exit code ${code}`
+  const perhaps = signal === 'SIGKILL' ? ', as where memory runs out' : ''
+  return `ended by ${signal}${perhaps}`
 }

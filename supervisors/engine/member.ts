@@ -1,6 +1,6 @@
 import { createActor, waitFor } from 'xstate'
 import type { ChildSpec, Death, SupervisorSpec } from '../../protocol/child.ts'
-import type { ActorStatus } from '../../protocol/console.ts'
+import type { ActorStatus, Killed } from '../../protocol/console.ts'
 import type { Clock, Random } from '../../src/clock.ts'
 import type { LogTarget } from '../../src/log.ts'
 import { Delays } from './backoff.ts'
@@ -34,15 +34,15 @@ export interface Body {
   end(): Promise<void>
   /** As `end`, once it has drained: threads leave by themselves. */
   stop(): Promise<void>
-  /** By order: its death is told as `ordered`. Nothing where it is not up. */
-  kill(): Promise<void>
+  /** By order: its death is told as `ordered`. Null where it is not up. */
+  kill(): Promise<Killed | null>
   /** As `kill`, once it has finished what it holds. */
   recycle(): Promise<void>
   status(): BodyStatus
 }
 
 /** What a body says of itself, in the status of its member. */
-export type BodyStatus = Pick<ActorStatus, 'busy' | 'work' | 'heartbeatAgeMs' | 'children'>
+export type BodyStatus = Pick<ActorStatus, 'busy' | 'work' | 'heartbeatAgeMs' | 'pid' | 'children'>
 
 export type ChildState =
   | 'due'

@@ -1,4 +1,5 @@
 import type { Death, SupervisorSpec } from '../../protocol/child.ts'
+import type { Killed } from '../../protocol/console.ts'
 import { type Deferred, deferred } from '../../protocol/deferred.ts'
 import { explain, Failure } from '../../src/failure.ts'
 import { Child, type Reports } from './child.ts'
@@ -68,14 +69,15 @@ export class Supervisor implements Body {
     for (const member of [...this.members].reverse()) await member.stop()
   }
 
-  async kill(): Promise<void> {
-    if (this.#state !== 'up') return
+  async kill(): Promise<Killed | null> {
+    if (this.#state !== 'up') return null
     await this.end()
     this.#reports.died({ child: this.#spec.id, cause: 'ordered', reason: 'killed' })
+    return { pid: null, waitedFor: null }
   }
 
-  recycle(): Promise<void> {
-    return this.kill()
+  async recycle(): Promise<void> {
+    await this.kill()
   }
 
   /** A stop has begun: what waits for its start waits no more, what is up goes on. */
@@ -114,7 +116,7 @@ export class Supervisor implements Body {
 
   status(): BodyStatus {
     const children = this.members.map((member) => member.status())
-    return { busy: null, work: '', heartbeatAgeMs: null, children }
+    return { busy: null, work: '', heartbeatAgeMs: null, pid: null, children }
   }
 
   #mayStart(): boolean {

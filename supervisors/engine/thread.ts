@@ -7,6 +7,7 @@ import type { Start, Vessel } from './vessel.ts'
 /** A Worker. It shares its pulse and its gate with this thread. */
 export class Thread implements Vessel {
   readonly control: MessagePort
+  readonly pid = null
   readonly #worker: Worker
   readonly #pulse = new Pulse()
   readonly #gate = new Gate(this.#pulse.gateWord)
@@ -34,11 +35,15 @@ export class Thread implements Vessel {
     this.#worker.on('error', (error) => {
       thrown = error
     })
-    this.#worker.on('exit', (code) => onEnd({ code, error: thrown }))
+    this.#worker.on('exit', (code) => onEnd({ code, signal: null, error: thrown }))
   }
 
   reading(): PulseReading {
     return this.#pulse.read()
+  }
+
+  get isInside(): boolean {
+    return this.#gate.isInside
   }
 
   async end(patienceMs: number): Promise<boolean> {

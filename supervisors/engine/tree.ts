@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Death, SupervisorSpec } from '../../protocol/child.ts'
-import type { ActorStatus } from '../../protocol/console.ts'
+import type { ActorStatus, Killed } from '../../protocol/console.ts'
 import type { Contract } from '../../protocol/contract.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { Clock, Random } from '../../src/clock.ts'
@@ -9,6 +9,7 @@ import type { Log, LogTarget } from '../../src/log.ts'
 import { type Draining, drainInOrder } from './draining.ts'
 import { logEvent, type TreeEvent } from './events.ts'
 import type { ChildState, Engine } from './member.ts'
+import { Process } from './process.ts'
 import { actorsOf, checkSpec } from './spec.ts'
 import { type Leaf, Supervisor } from './supervisor.ts'
 import { Thread } from './thread.ts'
@@ -37,7 +38,10 @@ export interface TreeOptions {
   readonly onWedged: (death: Death) => void
 }
 
-const realVessels: Vessels = { thread: (start) => new Thread(start) }
+const realVessels: Vessels = {
+  thread: (start) => new Thread(start),
+  process: (start) => new Process(start),
+}
 
 export interface Tree {
   /**
@@ -51,7 +55,7 @@ export interface Tree {
    */
   client<C extends Contract>(id: string, contract: C): Peer<C>
   /** Ends an actor, or all below a supervisor, as a crash would. It starts again, not charged. */
-  kill(id: string): Promise<void>
+  kill(id: string): Promise<Killed | null>
   /** Lets it finish what it holds, then starts it again; also one that had stopped. */
   restart(id: string): Promise<void>
   status(): ActorStatus
@@ -105,8 +109,8 @@ class RunningTree implements Tree {
     return this.#wiring.client(id, contract)
   }
 
-  async kill(id: string): Promise<void> {
-    await this.#find(id).member.body.kill()
+  async kill(id: string): Promise<Killed | null> {
+    return await this.#find(id).member.body.kill()
   }
 
   async restart(id: string): Promise<void> {

@@ -1,18 +1,22 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { ChildSpec } from '../../protocol/child.ts'
+import type { Port } from '../../protocol/port.ts'
 import type { PulseReading } from '../../protocol/pulse.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { LogTarget } from '../../src/log.ts'
 
 /**
- * What carries an actor from one start to its end: all that the engine knows of threads. What a
- * silence, a refusal or an end means is decided above it.
+ * What carries an actor from one start to its end: all that the engine knows of threads and
+ * processes. What a silence, a refusal or an end means is decided above it.
  */
 export interface Vessel {
   /** The actor answers `controlContract` at the other end. It closes with the vessel. */
-  readonly control: MessagePort
+  readonly control: Port
+  /** Of the process that is the actor's own; null where it has none. */
+  readonly pid: number | null
   /** Signs of life, as far as they have come here. */
   reading(): PulseReading
+  /** Whether it is in native code, where ending it would end others too. */
+  readonly isInside: boolean
   /**
    * Ends it as soon as that harms nobody else: the actor enters native code no more. Its end is
    * told to `onEnd`. Asking again is allowed.
@@ -25,7 +29,7 @@ export interface Vessel {
 
 /** What a vessel is made from. */
 export interface Start {
-  readonly spec: ChildSpec
+  readonly spec: Pick<ChildSpec, 'id' | 'entry' | 'input' | 'heartbeatMs'>
   /** 1 for the first start of this actor in this process. */
   readonly generation: number
   readonly clock: Clock
@@ -37,7 +41,9 @@ export interface Start {
 
 /** How an actor's vessel came to its end. */
 export interface End {
-  readonly code: number
+  /** Null where a signal ended it, or where it was never started. */
+  readonly code: number | null
+  readonly signal: string | null
   /** What the actor threw; undefined where it threw nothing. */
   readonly error: unknown
 }
@@ -45,4 +51,5 @@ export interface End {
 /** How each kind is made. */
 export interface Vessels {
   readonly thread: (start: Start) => Vessel
+  readonly process: (start: Start) => Vessel
 }

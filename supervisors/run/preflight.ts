@@ -107,7 +107,7 @@ export function trainingOf(
   start: Job['start'],
 ): PreparedTraining {
   const train = config.train ?? defaultTraining
-  requireTrainingHere(train)
+  requireOneDevice(train)
   if (train.distill.weight > 0 && !config.target.captureFinal) throw withoutFinal(train)
   const drafter = drafterConfigOf(target.config, {
     layers: train.layers,
@@ -127,17 +127,11 @@ const withoutFinal = ({ distill }: TrainConfig): Failure =>
     { remedy: 'Set target.captureFinal in a new run, or train.distill.weight to 0.' },
   )
 
-function requireTrainingHere({ devices, isolation }: TrainConfig): void {
-  const problem =
-    devices.length > 1
-      ? 'one device trains in this version'
-      : isolation === 'process'
-        ? 'training runs on a thread in this version'
-        : undefined
-  if (problem === undefined) return
-  const facts = `train.devices=${devices.join(', ')}, train.isolation=${isolation}`
-  throw new Failure('invalid', `the drafter cannot be trained so: ${problem}. ${facts}`, {
-    remedy: 'Name one device in train.devices, and leave train.isolation out.',
+function requireOneDevice({ devices }: TrainConfig): void {
+  if (devices.length === 1) return
+  const facts = `train.devices=${devices.join(', ')}`
+  throw new Failure('invalid', `one device trains in this version. ${facts}`, {
+    remedy: 'Name one device in train.devices.',
   })
 }
 

@@ -1,6 +1,6 @@
 import { createActor, waitFor } from 'xstate'
 import { actorIds } from '../../actors/console/command.ts'
-import type { RootControl, RunStatus } from '../../protocol/console.ts'
+import type { Killed, RootControl, RunStatus } from '../../protocol/console.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { Failure, isFailure } from '../../src/failure.ts'
@@ -112,9 +112,9 @@ export class RunProcess implements RootControl {
     await this.#tellPaused()
   }
 
-  async kill(actor: string): Promise<void> {
+  async kill(actor: string): Promise<Killed | null> {
     if (!this.#planted) throw new Failure('invalid', 'no actor has been started yet')
-    await this.#planted.tree.kill(actor)
+    return await this.#planted.tree.kill(actor)
   }
 
   async setMaxParallel(requests: number): Promise<void> {

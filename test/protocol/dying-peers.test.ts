@@ -80,7 +80,7 @@ test('collected clients lose no reply, and ten thousand calls leave nothing behi
   assert.ok(rssGrowth < 20 << 20, `resident memory grew by ${rssGrowth} bytes over 10,000 messages`)
 })
 
-async function killOnceBegun(counts: Int32Array, kill: () => Promise<void>): Promise<void> {
+async function killOnceBegun(counts: Int32Array, kill: () => Promise<unknown>): Promise<void> {
   while (Atomics.load(counts, 0) === 0) await new Promise(setImmediate)
   await kill()
 }

@@ -23,20 +23,27 @@ const parse = (lines: string) =>
     .split('\n')
     .map((line) => Object(JSON.parse(line)))
 
-for (const way of ['exit', 'throw', 'terminate', 'kill']) {
-  test(`log: a thread that ends by ${way} has written all of its 2001 lines`, async (t) => {
-    const file = join(folder(t), 'logs', 'actors.log')
-    const script = fileURLToPath(new URL('../support/last-words.js', import.meta.url))
-    const child = spawn(process.execPath, [script, way, file], {
-      stdio: ['ignore', 'ignore', 'pipe'],
+for (const isolation of ['thread', 'process']) {
+  for (const way of ['exit', 'throw', 'kill', 'abort']) {
+    const actor = `an actor (${isolation}) that ends by ${way}`
+    test(`log: ${actor} has written all of its 2001 lines`, async (t) => {
+      const dir = folder(t)
+      const file = join(dir, 'logs', 'actors.log')
+      const script = fileURLToPath(new URL('../support/last-words.js', import.meta.url))
+      const child = spawn(process.execPath, [script, isolation, way, file], {
+        // Where an abort may leave its core.
+        cwd: dir,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')])
+      for (const written of [readFileSync(file, 'utf8'), stderr]) {
+        const lines = parse(written).filter(({ i }) => i !== undefined)
+        assert.equal(lines.length, 2_001)
+        assert.deepEqual([lines[2_000].i, lines[2_000].level], [2_000, 'fatal'])
+        assert.equal(lines[0].actor, 'talker')
+      }
     })
-    const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')])
-    for (const lines of [parse(readFileSync(file, 'utf8')), parse(stderr)]) {
-      assert.equal(lines.length, 2_001)
-      assert.deepEqual([lines[2_000].i, lines[2_000].level], [2_000, 'fatal'])
-      assert.equal(lines[0].actor, 'talker')
-    }
-  })
+  }
 }
 
 test('log: a Failure is written with its kind, its remedy and its causes', (t) => {

@@ -1,25 +1,42 @@
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { openLog } from '../../src/log.ts'
+import { seededRandom, systemClock } from '../../src/clock.ts'
+import { type LogTarget, openLog } from '../../src/log.ts'
+import { supervise } from '../../supervisors/engine/tree.ts'
+import { puppetContract, type Way } from './actors/puppet-contract.ts'
+import { puppet, supervisor } from './trees.ts'
 
 /**
- * Run in a process of its own, as `last-words.js WAY FILE`: a thread writes 2000 lines and a fatal
- * one, then ends that way.
+ * Run in a process of its own, as `last-words.js ISOLATION WAY FILE`: an actor writes 2000 lines
+ * and a fatal one, then ends that way; `kill` is an order of its supervisor.
  */
 
-const [, , way, file] = process.argv
-
-if (isMainThread) {
-  const worker = new Worker(new URL(import.meta.url), { workerData: { way, file } })
-  worker.on('message', () => void worker.terminate())
-  worker.on('error', () => undefined)
-} else {
-  const told: { readonly way: string; readonly file: string } = workerData
-  const log = openLog({ actor: 'talker', level: 'info', file: told.file, stderr: 'json' })
-  for (let i = 0; i < 2_000; i++) log.info({ i }, 'a line')
-  log.fatal({ i: 2_000 }, 'the last line')
-  if (told.way === 'exit') process.exit(1)
-  if (told.way === 'throw') throw new Error('thrown')
-  if (told.way === 'kill') process.kill(process.pid, 'SIGKILL')
-  parentPort?.postMessage('terminate me')
-  for (;;);
+const [, , isolation, way, file] = process.argv
+const ways: Readonly<Record<string, Way>> = {
+  exit: 'exit 3',
+  throw: 'throw',
+  kill: 'hang',
+  abort: 'abort',
 }
+
+const logTo: LogTarget = { level: 'info', stderr: 'json', ...(file !== undefined && { file }) }
+const talker = puppet('talker', {
+  isolation: isolation === 'process' ? 'process' : 'thread',
+  restart: 'never',
+})
+const gone = new Promise<void>((resolve) => {
+  const tree = supervise(supervisor('root', [talker]), {
+    clock: systemClock,
+    random: seededRandom(1),
+    log: openLog({ level: 'info', stderr: 'none', actor: 'main' }),
+    logTo,
+    onEvent: ({ kind }) => kind === 'died' && resolve(),
+    onGaveUp: () => undefined,
+    onWedged: () => undefined,
+  })
+  void tree.start().then(async () => {
+    const { ask } = tree.client('talker', puppetContract)
+    await ask.lastWords(ways[way ?? ''] ?? 'hang').catch(() => undefined)
+    if (way === 'kill') await tree.kill('talker')
+  })
+})
+await gone
+process.exit(0)

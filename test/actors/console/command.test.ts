@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { completions, runLine } from '../../../actors/console/command.ts'
 import { eta, perSecond } from '../../../actors/console/numbers.ts'
 import { statusText } from '../../../actors/console/text.ts'
-import type { ActorStatus, RootControl, RunStatus } from '../../../protocol/console.ts'
+import type { ActorStatus, Killed, RootControl, RunStatus } from '../../../protocol/console.ts'
 import type { TrainerStatus } from '../../../protocol/trainer.ts'
 import { importerStatus, ledgerStatus, runStatus, trainingStatus } from '../../support/statuses.ts'
 
@@ -16,6 +16,7 @@ const member = (id: string, of: Partial<ActorStatus> = {}): ActorStatus => ({
   work: '',
   busy: null,
   heartbeatAgeMs: 10,
+  pid: null,
   children: [],
   ...of,
 })
@@ -37,7 +38,12 @@ const tree = member('root', {
 })
 
 /** A root that does what it is told, and tells of it. */
-function rootOf(status: RunStatus = runStatus({ actors: tree })) {
+const thread: Killed = { pid: null, waitedFor: null }
+
+function rootOf(
+  status: RunStatus = runStatus({ actors: tree }),
+  { killed = thread }: { readonly killed?: Killed | null } = {},
+) {
   const told: string[] = []
   let state = status.state
   const root: RootControl = {
@@ -50,7 +56,10 @@ function rootOf(status: RunStatus = runStatus({ actors: tree })) {
       told.push('continue')
       if (state === 'paused') state = 'running'
     },
-    kill: async (actor) => void told.push(`kill ${actor}`),
+    kill: async (actor) => {
+      told.push(`kill ${actor}`)
+      return killed
+    },
     setMaxParallel: async (requests) => void told.push(`set ${requests}`),
     checkpoint: async () => {
       told.push('checkpoint')
@@ -80,6 +89,23 @@ test('console: a command that is none is answered by the nearest there is', asyn
   })
   await assert.rejects(runLine(root, 'constructor'), { kind: 'invalid' })
   assert.deepEqual(told, [])
+})
+
+test('console: kill says what it ended, and what it waited for', async () => {
+  const again = 'its supervisor starts it again.'
+  const cases: readonly [Killed | null, string][] = [
+    [thread, `extractor/0 was ended; ${again}`],
+    [
+      { pid: null, waitedFor: 'b1: 4 rows' },
+      `extractor/0 was ended once it was outside native code (b1: 4 rows); ${again}`,
+    ],
+    [{ pid: 77, waitedFor: null }, `extractor/0, process 77, was ended; ${again}`],
+    [null, 'extractor/0 is not up: there was nothing to end.'],
+  ]
+  for (const [killed, said] of cases) {
+    const { root } = rootOf(undefined, { killed })
+    assert.equal(await runLine(root, 'kill extractor/0'), said)
+  }
 })
 
 test('console: kill names the nearest actor, or all of them, and never a supervisor', async () => {

@@ -152,7 +152,7 @@ test('a thread inside its gate past its deadline is wedged: told, not terminated
   assert.deepEqual(planted.story('died', 'restarting'), [])
 })
 
-test('a kill waits for the thread to come outside its gate', async (t) => {
+test('a kill waits for the thread to come outside its gate, and says so', async (t) => {
   const planted = plant(t, supervisor('root', [puppet()]))
   await planted.tree.start()
   const client = planted.tree.client('puppet', puppetContract)
@@ -161,8 +161,9 @@ test('a kill waits for the thread to come outside its gate', async (t) => {
   while (planted.tree.status().children[0]?.busy?.work !== 'inside') {
     await new Promise(setImmediate)
   }
-  await planted.tree.kill('puppet')
+  assert.deepEqual(await planted.tree.kill('puppet'), { pid: null, waitedFor: 'inside' })
   await settled
   await planted.until(startOf('puppet', 2))
   assert.deepEqual(planted.wedged, [])
+  assert.deepEqual(planted.story('awaited', 'died'), ['awaited puppet', 'died puppet'])
 })

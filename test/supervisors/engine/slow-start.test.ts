@@ -17,7 +17,8 @@ test('a start that shows life has all its time again; one that is silent is ende
     generation: 1,
     clock,
     log: { level: 'info', stderr: 'none' },
-    vessels: { thread: (start) => new Thread(start) },
+    vessels: { thread: (start) => new Thread(start), process: (start) => new Thread(start) },
+    onWait: () => assert.fail('it is in no native code'),
     onEnd: (death) => deaths.push(death),
     onWedged: (death) => deaths.push(death),
   })

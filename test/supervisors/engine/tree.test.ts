@@ -5,7 +5,7 @@ import { explain } from '../../../src/failure.ts'
 import { newCounts, puppetContract } from '../../support/actors/puppet-contract.ts'
 import { type Planted, plant, puppet, startOf, supervisor } from '../../support/trees.ts'
 
-const ways: Readonly<Record<string, (planted: Planted, id: string) => Promise<void>>> = {
+const ways: Readonly<Record<string, (planted: Planted, id: string) => Promise<unknown>>> = {
   'a clean exit': ({ tree }, id) =>
     tree
       .client(id, puppetContract)

@@ -1,3 +1,4 @@
+import { transfer } from '../../../protocol/channel.ts'
 import type { Handlers } from '../../../protocol/contract.ts'
 import { actor } from '../../../protocol/lifecycle.ts'
 import { sleep } from '../../../src/clock.ts'
@@ -31,9 +32,15 @@ const ends: Readonly<Record<Way, () => void>> = {
   bug: () => {
     throw new TypeError('a bug in a handler')
   },
+  abort: () => {
+    process.kill(process.pid, 'SIGABRT')
+    // The signal may take a moment; nothing must happen after it.
+    spin(60_000)
+  },
   hang: () => undefined,
 }
 
+const grownBytes = 8 * 2 ** 20
 const never = new Promise<never>(() => undefined)
 
 function spin(ms: number): void {
@@ -45,10 +52,22 @@ const askers: string[] = []
 
 const handlers: Handlers<typeof puppetContract> = {
   generation: () => self.generation,
+  pid: () => process.pid,
+  echo: (given) => transfer({ ...given }, [given.floats.buffer]),
+  lastWords: (way) => {
+    for (let i = 0; i < 2_000; i++) self.log.info({ i }, 'a line')
+    self.log.fatal({ i: 2_000 }, 'the last line')
+    ends[way]()
+  },
+  grow: () => {
+    const taken: Uint8Array[] = []
+    for (;;) taken.push(new Uint8Array(grownBytes).fill(taken.length + 1))
+  },
   unclonable: () => () => undefined,
   askers: () => askers,
   job: (way) => {
-    const begun = Atomics.add(counts, 0, 1) + 1
+    // A process has counts of its own: its later lives have begun one before.
+    const begun = Math.max(Atomics.add(counts, 0, 1) + 1, self.generation)
     if (begun > 1) return begun
     ends[way]()
     return never

@@ -14,9 +14,11 @@ export interface Crash {
   readonly afterMs?: number
   /**
    * `all`: SIGKILL to the launcher, then to the process it supervises. `process`: to the latter
-   * alone. `abort`: what a native fault does to it. `thread`: an error ends the thread.
+   * alone, or to the process of the actor that has one. `abort`: what a native fault does to it.
+   * `memory`: it takes memory until the kernel ends it; where nothing limits it, it does so itself.
+   * `thread`: an error ends the thread.
    */
-  readonly end?: 'all' | 'process' | 'abort' | 'thread'
+  readonly end?: 'all' | 'process' | 'abort' | 'memory' | 'thread'
   /** The launcher starts the process again: it ends there every time. Default: only once. */
   readonly always?: boolean
   /** At each call of probe with this name the thread stands still for a while. */

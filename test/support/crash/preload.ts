@@ -12,11 +12,13 @@ const crash: Crash = JSON.parse(process.env[crashVariable] ?? '{}')
 const note = (name: string): string => join(process.env[notesVariable] ?? '', name)
 /** Set by the launcher for the process it starts; see supervisors/launcher.ts. */
 const isSupervised = process.env.DRAFTSMITH_WATCHED !== undefined
+/** It holds one actor, of such a process; see supervisors/engine/host.ts. */
+const isHost = process.argv[1]?.endsWith('/engine/host.js') ?? false
 
 if (isMainThread) {
   appendFileSync(note(noteNames.pids), `${process.pid}\n`)
   if (!isSupervised) process.env[launcherVariable] = String(process.pid)
-  else if (crash.afterMs !== undefined) setTimeout(end, crash.afterMs).unref()
+  else if (crash.afterMs !== undefined && !isHost) setTimeout(end, crash.afterMs).unref()
 }
 
 /** One that stands still for longer shows no life, and is ended for that. */
@@ -45,11 +47,18 @@ function end(): void {
   if (!crash.always && !isFirst()) return
   if (crash.end === 'thread') throw new Error('ended by a test')
   // A launcher that is gone already has left this process to another parent.
+  if (crash.end === 'memory') takeMemory()
   const isOurs = String(process.ppid) === process.env[launcherVariable]
   if (crash.end === 'all' && isOurs) process.kill(process.ppid, 'SIGKILL')
   process.kill(process.pid, crash.end === 'abort' ? 'SIGABRT' : 'SIGKILL')
   // The signal may take a moment; nothing must happen after the moment that was named.
   wait(60_000)
+}
+
+/** Some seconds' worth, and not more than a machine with a test has. */
+function takeMemory(): void {
+  const taken: Uint8Array[] = []
+  while (taken.length < 128) taken.push(new Uint8Array(8 * 2 ** 20).fill(taken.length + 1))
 }
 
 /** Only one thread of one process ends it. */
