@@ -1,9 +1,14 @@
 /** Prompts of a file: a JSON object on each line, with the token ids in `input_ids`. */
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
-import { Failure, hasCode } from '../failure.ts'
+import { diskFailure } from '../disk-failure.ts'
+import { Failure } from '../failure.ts'
+import { boundedLines } from './bounded-lines.ts'
 
 const lineSchema = z.object({ input_ids: z.array(z.int().nonnegative()).min(1) })
+
+/** Some millions of ids. */
+const lineBytesMax = 64 << 20
 
 /** Which prompts are wanted of a file. */
 export interface PromptsWanted {
@@ -22,28 +27,36 @@ export async function readPrompts(path: string, wanted: PromptsWanted): Promise<
   let number = 0
   try {
     await using file = await open(path)
-    for await (const line of file.readLines()) {
+    const tooLong = (line: number) => lineTooLong(`file=${path}, line=${line}`)
+    for await (const line of boundedLines(file, lineBytesMax, tooLong)) {
       number++
-      if (line.trim() === '') continue
-      prompts.push(parse(line, `file=${path}, line=${number}`, wanted.vocabSize))
+      // A byte order mark goes too.
+      const text = line.trim()
+      if (text === '') continue
+      prompts.push(parse(text, `file=${path}, line=${number}`, wanted.vocabSize))
       if (prompts.length === wanted.limit) break
     }
-  } catch (cause) {
-    if (!hasCode(cause, 'ENOENT', 'EISDIR', 'EACCES')) throw cause
-    throw new Failure('invalid', `prompts cannot be read. file=${path}`, { cause })
+  } catch (error) {
+    throw diskFailure(error, { what: 'prompts cannot be read', path }, unreadable)
   }
   if (prompts.length > 0) return prompts
   throw new Failure('invalid', `no prompt in the file. file=${path}, lines=${number}`, { remedy })
 }
 
 const remedy = 'Write one {"input_ids": [...]} on each line.'
+const unreadable = { full: remedy, refused: 'Name a file that is there and can be read.' }
+
+const lineTooLong = (where: string): Failure =>
+  new Failure('invalid', `a line is too long for a prompt. ${where}, max=${lineBytesMax} bytes`, {
+    remedy,
+  })
 
 function parse(line: string, where: string, vocabSize: number): number[] {
   let ids: number[]
   try {
     ids = lineSchema.parse(JSON.parse(line)).input_ids
   } catch (error) {
-    const cause = error instanceof z.ZodError ? new Error(z.prettifyError(error)) : error
+    const cause = error instanceof z.ZodError ? new Error(firstOf(error)) : error
     throw new Failure('invalid', `a line holds no prompt. ${where}`, { remedy, cause })
   }
   const outside = ids.find((id) => id >= vocabSize)
@@ -53,3 +66,7 @@ function parse(line: string, where: string, vocabSize: number): number[] {
     remedy: "Tokenize the prompts with the target's own tokenizer.",
   })
 }
+
+/** Each of many ids may be wrong. */
+const firstOf = ({ issues }: z.ZodError): string =>
+  `${issues.length} faults, the first: ${z.prettifyError({ issues: issues.slice(0, 1) })}`

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
-import { rename, writeFile } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readHint } from '../../src/checkpoint/latest.ts'
 import type { WholeCheckpoint } from '../../src/checkpoint/list.ts'
 import { fileKey } from '../../src/checkpoint/names.ts'
 import { readTensors } from '../../src/checkpoint/read-tensors.ts'
 import { newestFirst } from '../../src/checkpoint/restore.ts'
+import { diskFailure } from '../../src/disk-failure.ts'
+import { writeSynced } from '../../src/export/disk-room.ts'
 import { Failure, isFailure } from '../../src/failure.ts'
 import { makeFolder } from '../../src/new-folder.ts'
 import { encodeSafetensors } from '../../src/safetensors/write.ts'
@@ -46,13 +48,20 @@ export async function fetchTrainedDrafter(
   })
 }
 
-/** The config last, by a rename: with it, the folder is a drafter. */
+/** The config last: with it, the folder is a drafter. Whatever dies, each file is whole or none. */
 async function layOut(store: ObjectStore, at: WholeCheckpoint, dir: string): Promise<void> {
   const { files, drafter } = at.state
   const tensors = await readTensors(store, fileKey(at.name, 'model'), files.model)
-  await makeFolder(dir)
-  await writeFile(join(dir, 'model.safetensors'), encodeSafetensors(tensors, { format: 'pt' }))
-  const config = join(dir, 'config.json')
-  await writeFile(`${config}.tmp`, `${JSON.stringify(drafter, null, 2)}\n`)
-  await rename(`${config}.tmp`, config)
+  const put = async (name: string, parts: readonly Uint8Array[]): Promise<void> => {
+    const path = join(dir, name)
+    await writeSynced(`${path}.tmp`, parts)
+    await rename(`${path}.tmp`, path)
+  }
+  try {
+    await makeFolder(dir)
+    await put('model.safetensors', encodeSafetensors(tensors, { format: 'pt' }))
+    await put('config.json', [Buffer.from(`${JSON.stringify(drafter, null, 2)}\n`)])
+  } catch (error) {
+    throw diskFailure(error, { what: 'the drafter is not laid out', path: dir })
+  }
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { boundedLines } from '../../../src/decode/bounded-lines.ts'
 import { readPrompts } from '../../../src/decode/prompts.ts'
 import { stopTokensOf } from '../../../src/decode/stop-tokens.ts'
-import { isFailure } from '../../../src/failure.ts'
+import { explain, isFailure } from '../../../src/failure.ts'
 import { scratch } from '../../support/target-run.ts'
 
 const refused = (pattern: RegExp) => (error: unknown) =>
@@ -17,7 +19,7 @@ test('prompts: a line is a prompt, blank lines are none, no more than wanted', a
   assert.deepEqual(await readPrompts(path, wanted), [[1, 2], [9]])
   assert.deepEqual(await readPrompts(path, { ...wanted, limit: 1 }), [[1, 2]])
   // What lies behind the limit is not looked at.
-  writeFileSync(path, '{"input_ids": [3]}\nnone\n')
+  writeFileSync(path, '\ufeff{"input_ids": [3]}\nnone\n')
   assert.deepEqual(await readPrompts(path, { ...wanted, limit: 1 }), [[3]])
 })
 
@@ -41,7 +43,31 @@ test('prompts: what is no prompt of this target is refused, with file and line',
     readPrompts(join(dir, 'none'), { vocabSize: 10, limit: 1 }),
     refused(/cannot be read/),
   )
-  await assert.rejects(readPrompts(dir, { vocabSize: 10, limit: 1 }), refused(/cannot be read/))
+  for (const nowhere of [dir, join(path, 'below'), join(dir, 'n'.repeat(300))]) {
+    await assert.rejects(
+      readPrompts(nowhere, { vocabSize: 10, limit: 1 }),
+      refused(/cannot be read/),
+    )
+  }
+  const many = `{"input_ids": [${Array(1000).fill('"x"')}]}`
+  await assert.rejects(read(many), (error) => isFailure(error) && explain(error).length < 1000)
+})
+
+test('lines: each one, however the file is read; one that is too long is named', async (t) => {
+  const path = join(await scratch(t), 'lines')
+  const lines = ['ä'.repeat(70_000), '', 'short', 'x'.repeat(200_000)]
+  const read = async (text: string, bytesMax: number) => {
+    writeFileSync(path, text)
+    await using file = await open(path)
+    const tooLong = (line: number) => new Error(`line ${line} is too long`)
+    const found: string[] = []
+    for await (const line of boundedLines(file, bytesMax, tooLong)) found.push(line)
+    return found
+  }
+  assert.deepEqual(await read(lines.join('\n'), 200_000), lines)
+  assert.deepEqual(await read(`${lines.join('\r\n')}\r\n`, 200_001), lines)
+  assert.deepEqual(await read('', 1), [])
+  await assert.rejects(read(lines.join('\n'), 199_999), /line 4 is too long/)
 })
 
 test('stop tokens: the generation config is asked before the config; one or several', async (t) => {
