@@ -125,7 +125,7 @@ export class Steps {
       samples += batch.rows.length
     }
     const learnt = await learner.judge(this.#heldOut(looked))
-    if (!learnt) return
+    if (!learnt) return this.#sawNone(samples)
     const heldOut = { ...measured(this.progress.step, learnt), samples }
     this.progress.measured(heldOut)
     this.#metrics.write('heldOut', { ...heldOut })
@@ -177,6 +177,14 @@ export class Steps {
       looked(batch)
       pulse.idle()
     }
+  }
+
+  /** Whoever waits for the figure hears why there is none. */
+  #sawNone(samples: number): void {
+    const { input, log } = this.#parts
+    if (input.train.heldOut === null) return
+    const facts = { step: this.progress.step, samples }
+    log.warn(facts, 'nothing that is held out could be looked at: there is no figure of it')
   }
 
   #shares(): Pick<TrainerStatus, 'outsideShare' | 'transferShare'> {

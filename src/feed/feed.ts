@@ -164,6 +164,8 @@ export class DataFeed {
     const { file, log, rows, wanted } = this.#parts
     const given = record ? OrderLog.decode(record) : undefined
     const here = this.#begun?.course.log ?? file.read(log)
+    // Before any share of them is held out: of none, none is too many.
+    if (rows.count === 0) throw nothingToTrainOn(rows, this.#parts.manifest.table)
     const order = startLog({ training, given, here }, wanted, () => rows.hashes)
     const begun = order === this.#begun?.course.log ? this.#begun : this.#open(order)
     if (!order.closed) await this.#following.lookNow(begun.admission)

@@ -82,7 +82,9 @@ function trainedLines({ trainer, checkpoints }: TrainingStatus): string[] {
   const seen = `${count(samples)} samples of ${count(tokens)} tokens seen in ${epochs} epochs`
   return [
     `Trained: step ${stepText(trainer)}, ${seen}.`,
-    ...(heldOut ? [`On held-out samples: ${measuredText(heldOut)} (simulated).`] : []),
+    ...(heldOut
+      ? [`On ${heldOut.samples} held-out samples: ${measuredText(heldOut)} (simulated).`]
+      : []),
     ...(checkpoints.last ? [`Its checkpoint is checkpoints/${checkpoints.last.name}.`] : []),
   ]
 }

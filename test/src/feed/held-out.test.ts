@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenedFeed } from '../../../actors/loader/open.ts'
+import { isFailure } from '../../../src/failure.ts'
 import { batchesFrom, feedRig, rowOf } from '../../support/feed.ts'
 import { writeRows } from '../../support/rows.ts'
 
@@ -41,4 +42,18 @@ test('held out: of it the same few samples are looked at, whatever comes', async
   const part = await partly.open()
   await part.feed.begin('t', null)
   assert.equal((await looked(part)).length, 7)
+})
+
+test('held out: of rows that cannot be trained on there is no share, and why', async (t) => {
+  const unanchored = rows(6).map((ids) => ({ ids, mask: ids.map(() => 0).with(-1, 1) }))
+  for (const heldOut of [0.5, null]) {
+    const { open } = await feedRig(t, unanchored, { train: { heldOut } })
+    const { feed } = await open()
+    await assert.rejects(
+      () => feed.begin('t', null),
+      (error) =>
+        isFailure(error, 'invalid') &&
+        /there is no sample to train on\. rows=6, .*without an anchor=6/.test(error.message),
+    )
+  }
 })
