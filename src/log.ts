@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import {
   type DestinationStream,
@@ -8,7 +9,7 @@ import {
   multistream,
   pino,
 } from 'pino'
-import { prettyFactory } from 'pino-pretty'
+import type { prettyFactory as PrettyFactory } from 'pino-pretty'
 import { Failure } from './failure.ts'
 
 /**
@@ -77,6 +78,10 @@ function openStream(dest: string | number): DestinationStream {
 
 /** For people at a terminal. pino-pretty's own stream buffers; its formatter does not. */
 function readable(plain: DestinationStream): DestinationStream {
+  // Loaded here, not above: most processes and all threads write JSON lines.
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as {
+    prettyFactory: typeof PrettyFactory
+  }
   const format = prettyFactory({
     colorize: true,
     ignore: 'pid,hostname',
