@@ -34,6 +34,8 @@ interface Overlaps {
 }
 
 const limit = 40
+/** They all say the same of a drafter that knows nothing. */
+const limitUntrained = 10
 const maxNewTokens = 160
 
 /** @param prompts  of the themes that no row is of: JSON lines */
@@ -46,7 +48,8 @@ export async function demoGains(
   const trained = await fetchTrainedDrafter(await openStore(store), settings.work)
   const untrained = await writeUntrained(join(work, 'untrained'), trained, train?.seed ?? 0)
   const texts = textsOf(trained)
-  const before = gainOf(await evaluationOf(store, { ...greedy, drafter: untrained }))
+  const few = { ...greedy, limit: limitUntrained }
+  const before = gainOf(await evaluationOf(store, { ...few, drafter: untrained }))
   const themes = gainOf(await evaluationOf(store, { ...greedy, prompts }))
   // Last, since the last is what an export's card shows.
   const rows = gainOf(await evaluationOf(store, greedy))
