@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Job, type JobOptions, layOutJob } from './job.ts'
+import { keptOutcome } from './kept-outcome.ts'
 import { start } from './process.ts'
 import { readStored, type Stored, windowsOf } from './stored.ts'
 
-/** One a kind of job is enough for all tests of a file. */
+/** One a kind of job is enough for all tests. */
 const known = new Map<string, Promise<Stored>>()
 
 /** What the job comes to where nothing disturbs it. */
 export function undisturbed(t: TestContext, options: JobOptions = {}): Promise<Stored> {
   const name = JSON.stringify(options)
-  const run = known.get(name) ?? runUndisturbed(t, options)
+  const run = known.get(name) ?? keptOutcome(name, () => runUndisturbed(t, options))
   known.set(name, run)
   return run
 }
