@@ -19,7 +19,7 @@ import { unfounded } from './needs.ts'
  * of the time.
  */
 const filesAtOnce = availableParallelism() + 1
-/** What takes longest starts first, in this order: at the end no core waits for a long file alone. */
+/** What takes longest starts first, in this order: at the end no file is left to run alone. */
 const longest = ['supervisors/commands/demo', 'drills/', 'supervisors/']
 /** A file that hangs is ended and named. */
 const fileMs = 10 * 60_000
