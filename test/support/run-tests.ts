@@ -15,8 +15,8 @@ import { projectRoot } from './golden.ts'
 import { unfounded } from './needs.ts'
 
 /**
- * One more than there are cores: a test that waits for a death, a backoff or a slow store leaves its
- * own idle.
+ * One more than there are cores: a test that waits for a death, a backoff or a slow store leaves
+ * its own idle.
  */
 const filesAtOnce = availableParallelism() + 1
 /** What takes longest starts first, in this order: at the end no file is left to run alone. */
