@@ -85,7 +85,8 @@ function readable(plain: DestinationStream): DestinationStream {
   const format = prettyFactory({
     colorize: true,
     ignore: 'pid,hostname',
-    translateTime: 'HH:MM:ss',
+    translateTime: 'SYS:HH:MM:ss',
+    singleLine: true,
   })
   return { write: (line) => plain.write(format(line)) }
 }

@@ -1,4 +1,5 @@
 import { explain, isFailure } from '../../src/failure.ts'
+import { fitted } from '../../src/fitted.ts'
 
 /** What `check` finds: gathered one after the other, told as a table or as JSON. */
 
@@ -42,10 +43,7 @@ const markWidth = 7
 export function findingsText(findings: readonly Finding[], columns: number | undefined): string {
   const whatWidth = Math.max(...findings.map(({ what }) => what.length)) + 2
   const indent = ' '.repeat(markWidth + whatWidth)
-  const fit = (text: string): string => {
-    const width = columns === undefined ? Number.POSITIVE_INFINITY : columns - indent.length
-    return brokenAt(text, Math.max(width, 30)).join(`\n${indent}`)
-  }
+  const fit = (text: string) => fitted(text, columns ?? Number.POSITIVE_INFINITY, indent)
   const lines = findings.flatMap(({ what, state, found, remedy }) => [
     `${marks[state].padEnd(markWidth)}${what.padEnd(whatWidth)}${fit(found)}`,
     ...(remedy === undefined ? [] : [`${indent}${fit(remedy)}`]),
@@ -59,18 +57,4 @@ export function findingsText(findings: readonly Finding[], columns: number | und
       : `${wrong} of ${findings.length} are not in order${noted}.`,
   )
   return lines.join('\n')
-}
-
-/** Between words; a word that is longer keeps a line for itself. */
-function brokenAt(text: string, width: number): readonly string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= width) {
-      lines[lines.length - 1] = `${last} ${word}`
-    } else {
-      lines.push(word)
-    }
-  }
-  return lines
 }

@@ -1,9 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { createInterface, type Interface } from 'node:readline'
-import { prettyFactory } from 'pino-pretty'
 import { completions, runLine } from '../../actors/console/command.ts'
 import type { RootControl } from '../../protocol/console.ts'
 import { explain, isFailure } from '../../src/failure.ts'
+import { fitted } from '../../src/fitted.ts'
+import { logLine } from './log-line.ts'
 import { progressLines } from './progress.ts'
 
 /**
@@ -70,7 +71,8 @@ export class Terminal {
 
   /** Above the bars, like a line of the log. */
   #say(text: string): void {
-    this.#write(`${this.#erased()}${text}\n`)
+    const lines = text.split('\n').map((line) => fitted(line, columns(), '    '))
+    this.#write(`${this.#erased()}${lines.join('\n')}\n`)
     this.#drawn = 0
     this.#draw()
   }
@@ -88,8 +90,7 @@ export class Terminal {
   }
 
   #draw(): void {
-    const columns = (process.stderr.columns || 80) - 1
-    const lines = progressLines(this.#root.status(), columns)
+    const lines = progressLines(this.#root.status(), columns())
     this.#write(`${this.#erased()}${this.#log.read()}${lines.join('\n')}\n`)
     this.#drawn = lines.length
     this.#prompt?.prompt(true)
@@ -105,18 +106,14 @@ export class Terminal {
   }
 }
 
+/** A full line would take the cursor to the next one. */
+const columns = (): number => (process.stderr.columns || 80) - 1
+
 /** New lines of a log file, made readable. */
 class LogTail {
   readonly #fd: number
   #at: number
   #rest = ''
-  readonly #format = prettyFactory({
-    colorize: true,
-    ignore: 'pid,hostname,actor',
-    messageFormat: '{actor}: {msg}',
-    translateTime: 'SYS:HH:MM:ss',
-    singleLine: true,
-  })
 
   constructor(file: string) {
     this.#fd = openSync(file, 'r')
@@ -139,7 +136,7 @@ class LogTail {
       .slice(0, end)
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => this.#format(line))
+      .map((line) => logLine(line, columns()))
       .join('')
   }
 
