@@ -1,4 +1,4 @@
-import type { ActorStatus, RunStatus, Speed } from '../../protocol/console.ts'
+import type { ActorStatus, RunStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { ImporterStatus, ReaderStatus } from '../../protocol/source.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
@@ -16,7 +16,7 @@ export function statusText(status: RunStatus, now: number): string {
   if (source?.of === 'files') lines.push(fileLine(source))
   if (ledger) lines.push(...storeLines(ledger))
   if (source || !training) {
-    lines.push(speedLine(status.speed, source ? made[source.of] : 'spooled'))
+    lines.push(speedLine(status, source ? made[source.of] : 'spooled'))
   }
   if (training) lines.push(...trainingLines(training, now))
   if (status.actors) lines.push(...treeLines(status.actors, now))
@@ -26,11 +26,12 @@ export function statusText(status: RunStatus, now: number): string {
 /** What becomes of each. */
 const made = { rows: 'extracted', files: 'imported' }
 
-function speedLine({ spooled, uploaded, etaSeconds }: Speed, ended: string): string {
+function speedLine({ source, speed }: RunStatus, ended: string): string {
+  const { spooled, uploaded, etaSeconds } = speed
   const parts = [
     `${samplesPerSecond(spooled)}, ${perSecond(spooled.tokensPerSecond)} tokens/s ${ended}`,
     `${samplesPerSecond(uploaded)}, ${formatBytes(uploaded.bytesPerSecond)}/s uploaded`,
-    `${eta(etaSeconds)} left`,
+    source?.outcome ? 'all done' : `${eta(etaSeconds)} left`,
   ]
   return `speed ${parts.join('; ')}`
 }

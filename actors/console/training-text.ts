@@ -23,13 +23,14 @@ export function trainingLines({ trainer, checkpoints }: TrainingStatus, now: num
 }
 
 function progressText(trainer: TrainerStatus): string {
-  const { epoch, epochs, outsideShare, samples, skipped, state, tokens, transferShare } = trainer
+  const { outsideShare, samples, skipped, state, tokens, transferShare } = trainer
   const parts = [
     state,
     `step ${stepText(trainer)}`,
-    `epoch ${Math.min(epoch + 1, epochs)} of ${epochs}`,
+    epochText(trainer),
     `${count(samples)} samples, ${count(tokens)} tokens`,
     `${perSecond(trainer.tokensPerSecond)} tokens/s on ${trainer.device}`,
+    ...(trainer.outcome ? [] : [`${eta(secondsLeft(trainer))} left`]),
   ]
   if (outsideShare !== null) {
     const transfers = transferShare === null ? 'not told apart' : percent(transferShare)
@@ -41,6 +42,21 @@ function progressText(trainer: TrainerStatus): string {
 
 export const stepText = ({ step, steps }: TrainerStatus): string =>
   steps === null ? count(step) : `${count(step)} of ${count(steps)}`
+
+/** The one under way, or the last. */
+export const epochText = ({ epoch, epochs }: TrainerStatus): string =>
+  `epoch ${Math.min(epoch + 1, epochs)} of ${epochs}`
+
+/** By the tokens that its steps have had so far; null where nothing tells. */
+export function secondsLeft({
+  step,
+  steps,
+  tokens,
+  tokensPerSecond,
+}: TrainerStatus): number | null {
+  if (steps === null || step === 0 || tokensPerSecond === 0) return null
+  return ((steps - step) * (tokens / step)) / tokensPerSecond
+}
 
 /** `held out at step 1,000, 512 samples: loss …`. */
 function heldOutText(heldOut: HeldOutMeasured): string {

@@ -1,5 +1,5 @@
 import { count, eta, perSecond } from '../../actors/console/numbers.ts'
-import { measuredText, stepText } from '../../actors/console/training-text.ts'
+import { measuredText, secondsLeft, stepText } from '../../actors/console/training-text.ts'
 import type { RunStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import { filesLeft, type SourceStatus } from '../../protocol/source.ts'
@@ -8,44 +8,54 @@ import { formatBytes } from '../../src/config/sizes.ts'
 
 /** How far a run is, for people; pure. */
 
-const barColumns = 24
+const barColumns = 20
 
 export function progressLines(status: RunStatus, columns: number): string[] {
   const { source, ledger, training } = status
   if (!ledger || !(source || training)) return [cut(`${status.state}…`, columns)]
   const lines = [
     ...(source ? fillingLines(status, source, ledger) : []),
-    ...(training ? [trainingLine(training.trainer)] : []),
+    ...(training ? trainingLines(training.trainer, pausedText(status)) : []),
+    ...(status.state === 'draining' ? [draining] : []),
   ]
   return lines.map((line) => cut(line, columns))
 }
 
-function trainingLine(trainer: TrainerStatus): string {
-  const { last, step, steps, tokensPerSecond } = trainer
+/** A step may take minutes: it is said what is waited for. */
+const draining = 'draining: what is under way ends and is saved; Ctrl-C again does not wait'
+
+const pausedText = ({ state }: RunStatus): string => (state === 'paused' ? '  paused' : '')
+
+/** How far, and how well. */
+function trainingLines(trainer: TrainerStatus, paused: string): string[] {
+  const { last, outcome, state, step, steps, tokensPerSecond } = trainer
   const facts = [
     `step ${stepText(trainer)}`,
-    ...(last ? [measuredText(last)] : []),
+    outcome ? 'done' : `ETA ${eta(secondsLeft(trainer))}`,
     `${perSecond(tokensPerSecond)} tokens/s`,
+    ...(last ? [] : [state]),
   ]
-  return `train    ${bar(step, steps ?? Number.POSITIVE_INFINITY)} ${facts.join(', ')}`
+  return [
+    `train    ${bar(step, steps ?? Number.POSITIVE_INFINITY)} ${facts.join(', ')}${paused}`,
+    ...(last ? [`         ${measuredText(last)}`] : []),
+  ]
 }
 
 function fillingLines(status: RunStatus, source: SourceStatus, ledger: LedgerStatus): string[] {
   const { speed } = status
   const { spooled, uploaded } = speed
-  const paused = status.state === 'paused' ? '  paused' : ''
   const full = ledger.spool.full ? '  waits: the spool is full' : ''
   const { inForce, max } = ledger.permits
   const busy = inForce < max ? `  the store is busy: ${inForce} of ${max} requests` : ''
   const made = [
     `${perSecond(spooled.samplesPerSecond)} samples/s`,
     `${perSecond(spooled.tokensPerSecond)} tokens/s`,
-    `ETA ${eta(speed.etaSeconds)}${paused}${full}`,
+    `${source.outcome ? 'done' : `ETA ${eta(speed.etaSeconds)}`}${pausedText(status)}${full}`,
   ]
   const upload = [
     `${perSecond(uploaded.samplesPerSecond)} samples/s`,
     `${formatBytes(uploaded.bytesPerSecond)}/s`,
-    `${count(ledger.spool.files)} in the spool${busy}`,
+    `${count(Math.max(0, ledger.spooled.samples - ledger.stored.samples))} to send${busy}`,
   ]
   return [
     ...sourceLines(source, made.join(', ')),

@@ -194,7 +194,7 @@ test('status text: of a training, how far it is, what it is worth, and what is s
   const text = statusText(runStatus({ source: null, training: trainingStatus() }), 120_000)
   for (const line of [
     /^training training-1: computing, step 50 of 200, epoch 2 of 6, 1,200 samples, 30,000/m,
-    /, 1,235 tokens\/s on cpu, 2 % outside onnxruntime, transfers 0 %$/m,
+    /, 1,235 tokens\/s on cpu, 01:13 left, 2 % outside onnxruntime, transfers 0 %$/m,
     /^ {2}loss 1\.500, 62\.5 % right, τ 2\.35, lr 0\.000600, gradient 0\.500$/m,
     /^ {2}right by slot: 75 % 50 %$/m,
     /^ {2}held out at step 40, 512 samples: loss 1\.500/m,

@@ -12,16 +12,16 @@ import {
 test('progress: of an import, files where a run has rows', () => {
   const lines = progressLines(runStatus({ source: importerStatus() }), 200)
   assert.deepEqual(lines.slice(0, 2), [
-    'examine  ██████████████████░░░░░░  76% 50 of 304 files were there, 3 left alone',
-    'import   ██████████████████░░░░░░  75% 12.3 samples/s, 12,346 tokens/s, ETA 1:02:03',
+    'examine  ███████████████░░░░░  76% 50 of 304 files were there, 3 left alone',
+    'import   ███████████████░░░░░  75% 12.3 samples/s, 12,346 tokens/s, ETA 1:02:03',
   ])
 })
 
 test('progress: replay, extraction and upload, each with its share and its speed', () => {
   assert.deepEqual(progressLines(runStatus(), 200), [
-    'replay   ██████████████░░░░░░░░░░  60% 200 of 600 rows were there',
-    'extract  ████████████░░░░░░░░░░░░  50% 12.3 samples/s, 12,346 tokens/s, ETA 1:02:03',
-    'upload   ████████████░░░░░░░░░░░░  50% 10.0 samples/s, 1.1 MB/s, 125 in the spool',
+    'replay   ████████████░░░░░░░░  60% 200 of 600 rows were there',
+    'extract  ██████████░░░░░░░░░░  50% 12.3 samples/s, 12,346 tokens/s, ETA 1:02:03',
+    'upload   ██████████░░░░░░░░░░  50% 10.0 samples/s, 1.1 MB/s, 125 to send',
   ])
 })
 
@@ -53,10 +53,25 @@ test('progress: of no rows all are done, and none is ever more than all', () => 
 
 test('progress: of a training, its steps, and what they have come to', () => {
   const training = trainingStatus()
-  const facts = 'step 50 of 200, loss 1.500, 62.5 % right, τ 2.35, 1,235 tokens/s'
   assert.deepEqual(progressLines(runStatus({ source: null, training }), 200), [
-    `train    ██████░░░░░░░░░░░░░░░░░░  25% ${facts}`,
+    'train    █████░░░░░░░░░░░░░░░  25% step 50 of 200, ETA 01:13, 1,235 tokens/s',
+    '         loss 1.500, 62.5 % right, τ 2.35',
   ])
   const unknown = trainingStatus({ trainer: { steps: null, last: null } })
-  assert.match(progressLines(runStatus({ training: unknown }), 200)[3] ?? '', / 0% step 50, 1,235/)
+  assert.match(
+    progressLines(runStatus({ training: unknown }), 200)[3] ?? '',
+    / 0% step 50, ETA \?, 1,235 tokens\/s, computing$/,
+  )
+})
+
+test('progress: what is over has no time left, and what is being ended says so', () => {
+  const outcome = { committed: 600, quarantined: 0, failed: 0 }
+  const training = trainingStatus({ trainer: { outcome: { steps: 200 } } })
+  const over = runStatus({ state: 'draining', source: readerStatus({ outcome }), training })
+  const lines = progressLines(over, 79)
+  assert.match(lines[1] ?? '', /tokens\/s, done$/)
+  assert.match(lines[3] ?? '', /, done, 1,235 tokens\/s$/)
+  assert.match(lines.at(-1) ?? '', /^draining: .* Ctrl-C again does not wait$/)
+  const paused = progressLines(runStatus({ state: 'paused', training: trainingStatus() }), 200)
+  for (const line of [paused[1], paused[3]]) assert.match(line ?? '', / {2}paused$/)
 })
