@@ -9,7 +9,7 @@ export function addDrafting(program: Command, finished: Finished): void {
     .command('eval [store]')
     .description('decode with a drafter and without: tokens a step, speed, and the same text')
     .option('--drafter <dir>', "as z-lab publishes them; else the store's newest checkpoint")
-    .option('--target <dir>', 'its checkpoint, where it is not where it was')
+    .option('--target <dir>', "the target's checkpoint, where it is not where it was")
     .option('--prompts <file>', '{"input_ids": [...]} on each line; else the samples held out')
     .option('--limit <n>', 'at most so many prompts', whole, 100)
     .option('--max-new-tokens <n>', 'decoded after each', whole, 256)

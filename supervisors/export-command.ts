@@ -31,7 +31,7 @@ export function addExport(program: Command, finished: Finished): void {
     .option('--target <dir>', 'the target’s checkpoint, where it is not where it was')
     .option('--last-as-is', 'of samples: whatever state was kept last, not that of the last layer')
     .option('--overwrite', 'replace what bears the same names; all else in the folder stays')
-    .option('--keep-free <size>', 'of samples: what the disk keeps', size, parseBytes('20GB'))
+    .addOption(keepFree)
     .option('--parallel <n>', 'requests open at once', parallel, parallelDefault)
     .option('--work <dir>', 'of samples: a work folder that has the dataset, or keeps it')
     .option('--endpoint <url>', 'of an S3-compatible store; else AWS_ENDPOINT_URL')
@@ -49,6 +49,10 @@ export function addExport(program: Command, finished: Finished): void {
       }
     })
 }
+
+const keepFree = new Option('--keep-free <size>', 'of samples: what the disk keeps')
+  .argParser(size)
+  .default(parseBytes('20GB'), '20GB')
 
 /** The first is the default. */
 const choice = (flags: string, text: string, values: readonly string[]): Option =>

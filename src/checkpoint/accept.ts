@@ -55,7 +55,7 @@ export function requireSameTraining(
     [`the checkpoint is of another training. checkpoint=${name}`, ...differing].join('\n  '),
     {
       remedy:
-        'Train with the drafter and the target that it was saved with, or start a training anew.',
+        'Train with the drafter and target that it was saved with, or begin with `train --new`.',
     },
   )
 }

@@ -51,8 +51,8 @@ function requireSame(log: OrderLog, wanted: WantedOrder): void {
   if (differences.length === 0) return
   throw new Failure(
     'invalid',
-    ['the training was begun with another order of its data.', ...differences].join('\n  '),
-    { remedy: 'Set these as they were, or begin a new training.' },
+    ['the training was begun with other settings of its data.', ...differences].join('\n  '),
+    { remedy: 'Set these as they were, or begin another training with `train --new`.' },
   )
 }
 

@@ -57,7 +57,7 @@ function differenceText({ prompt, at, ...of }: Evaluated['differences'][number])
 function sameText({ temperature, prompts, differences, leadMin }: Evaluated): string {
   if (temperature > 0) return 'Tokens were drawn: texts with and without are not compared.'
   const same = prompts - differences.length
-  const lead = leadMin === null ? '' : `; narrowest lead ${leadMin.toExponential(1)}`
+  const lead = leadMin === null ? '' : `; narrowest lead ${leadMin.toPrecision(2)}`
   const all = same === prompts ? `all ${count(prompts)}` : `${count(same)} of ${count(prompts)}`
   return `The target says the same with the drafter and without: ${all} prompts${lead}.`
 }

@@ -17,7 +17,10 @@ export async function train(of: string, options: TrainOptions): Promise<number> 
   const { config, warnings } = await configOf(of, options)
   const job = training({ from: options.from ?? null, anew: options.new, id: callId() })
   const result = await supervised(config, warnings, { job })
-  printResult(result, options)
+  // Told again, it would begin yet another training.
+  const isBegun = (options.new || options.from !== undefined) && result.status.training !== null
+  const begun = isBegun ? { again: 'the same command, without --new or --from,' } : {}
+  printResult(result, { json: options.json, ...begun })
   return result.code
 }
 

@@ -1,20 +1,26 @@
 import { count } from '../../actors/console/numbers.ts'
 import { skippedText } from '../../actors/console/text.ts'
-import { measuredText, stepText } from '../../actors/console/training-text.ts'
+import { epochText, measuredText, stepText } from '../../actors/console/training-text.ts'
 import type { TrainingStatus } from '../../protocol/console.ts'
 import type { ReaderStatus } from '../../protocol/source.ts'
 import { explain } from '../../src/failure.ts'
 import { exitCodes } from '../run/machine.ts'
 import type { RunResult } from '../run/result.ts'
 
+export interface ReportOptions {
+  readonly json: boolean
+  /** What goes on after a stop, where the same command would not. */
+  readonly again?: string
+}
+
 /** Tells on stdout how a run has ended. */
-export function printResult(result: RunResult, as: { readonly json: boolean }): void {
+export function printResult(result: RunResult, as: ReportOptions): void {
   process.stdout.write(`${resultText(result, as)}\n`)
 }
 
 /** What a run says when it has ended. */
-export const resultText = (result: RunResult, { json }: { readonly json: boolean }): string =>
-  json ? JSON.stringify(resultJson(result)) : asText(result)
+export const resultText = (result: RunResult, { json, again }: ReportOptions): string =>
+  json ? JSON.stringify(resultJson(result)) : asText(result, again)
 
 /** How it ended, and where: the same of whatever has run. */
 export const ending = ({ code, failure, status }: RunResult) => ({
@@ -53,9 +59,10 @@ const rowsJson = ({ rows, examined, skipped, repeated, outcome }: ReaderStatus) 
   ...outcome,
 })
 
-function asText(result: RunResult): string {
+function asText(result: RunResult, again = 'the same command'): string {
   const { source, ledger, training } = result.status
-  const lines = headlines(result, source || !training ? ofRun : ofTraining)
+  const whole = source || !training ? 'every sample' : 'the drafter'
+  const lines = headlines(result, { whole, again })
   if (source?.of === 'rows' && source.outcome) {
     const { committed, quarantined, failed } = source.outcome
     const ends = [
@@ -78,8 +85,9 @@ function asText(result: RunResult): string {
 }
 
 function trainedLines({ trainer, checkpoints }: TrainingStatus): string[] {
-  const { epochs, heldOut, samples, tokens } = trainer
-  const seen = `${count(samples)} samples of ${count(tokens)} tokens seen in ${epochs} epochs`
+  const { heldOut, outcome, samples, tokens } = trainer
+  const epochs = outcome ? `in ${trainer.epochs} epochs` : `by ${epochText(trainer)}`
+  const seen = `${count(samples)} samples of ${count(tokens)} tokens seen ${epochs}`
   return [
     `Trained: step ${stepText(trainer)}, ${seen}.`,
     ...(heldOut
@@ -96,9 +104,6 @@ export interface Wording {
   /** What goes on after a stop. */
   readonly again: string
 }
-
-const ofRun: Wording = { whole: 'every sample', again: 'the same command' }
-const ofTraining: Wording = { whole: 'the drafter', again: 'the same command' }
 
 /** How it ended, in words, and why where it gave up. */
 export function headlines(

@@ -65,7 +65,7 @@ export async function holdWorkplace(
 
 const held = (work: string, pid: number | 'unknown'): Failure =>
   new Failure('superseded', `another supervisor works in this folder. work=${work}, pid=${pid}`, {
-    remedy: 'See `draftsmith status`, stop it first, or give another work folder.',
+    remedy: `See \`draftsmith status --work ${work}\`, stop it first, or give another work folder.`,
   })
 
 /** Outside the work folder the socket lies where anyone may make folders: only our own will do. */

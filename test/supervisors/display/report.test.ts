@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Failure } from '../../../src/failure.ts'
 import { resultText } from '../../../supervisors/display/report.ts'
 import { exitCodes } from '../../../supervisors/run/machine.ts'
-import { ledgerStatus, readerStatus, runStatus } from '../../support/statuses.ts'
+import { ledgerStatus, readerStatus, runStatus, trainingStatus } from '../../support/statuses.ts'
 
 const outcome = { committed: 990, quarantined: 1, failed: 0 }
 const ended = runStatus({ state: 'done', source: readerStatus({ outcome }) })
@@ -29,6 +29,16 @@ test('report: each exit code says in words what became of the run', () => {
   for (const code of [exitCodes.stopped, 129, 130, 143]) {
     assert.match(headline(code) ?? '', /^Stopped; .* goes on/)
   }
+})
+
+test('report: a training that was stopped says how far it came, and what goes on', () => {
+  const status = runStatus({ source: null, training: trainingStatus() })
+  const again = 'the same command, without --new,'
+  const text = resultText({ code: 130, failure: null, status }, { json: false, again })
+  assert.deepEqual(text.split('\n').slice(0, 2), [
+    'Stopped; the same command, without --new, goes on.',
+    'Trained: step 50 of 200, 1,200 samples of 30,000 tokens seen by epoch 2 of 6.',
+  ])
 })
 
 test('report: why it gave up, what to do, and each sample that failed, by name', () => {
