@@ -2,6 +2,10 @@ import type { Failure } from '../src/failure.ts'
 
 /**
  * What a supervisor knows of those it starts: data, in Erlang's terms.
+ *
+ * What a restart would meet again is told in one way at a start, and in one later. A start that
+ * throws a Failure other than `unavailable` is not made again. An actor that is up stays up, does
+ * nothing more and says so in its status (`gaveUp`): what it holds can still be saved.
  */
 
 /** How a child came to its end. */
@@ -45,11 +49,6 @@ export interface ChildSpec {
    * Called once a death, before the restart. Absent: all but ordered ones count.
    */
   readonly blame?: (death: Death) => 'child' | 'work'
-  /**
-   * Whether what it died of once it was up would meet it again: it is given up at once. At its
-   * start every Failure but `unavailable` is such a one.
-   */
-  readonly hopeless?: (failure: Failure) => boolean
 }
 
 export type Strategy = 'one-for-one' | 'one-for-all' | 'rest-for-one'

@@ -45,6 +45,4 @@ export const trainer = (
   drainMs: 600_000, // the step in hand
   drainsAfter: [],
   heartbeatMs: 30_000,
-  // A checkpoint of something else, nothing to learn from, steps that are not finite: for a person.
-  hopeless: ({ kind }) => kind === 'invalid',
 })

@@ -57,15 +57,12 @@ export type ChildState =
 export type Fate =
   | { readonly kind: 'restarts'; readonly inMs: number; readonly count: number }
   | { readonly kind: 'stays' }
-  | {
-      readonly kind: 'givesUp'
-      readonly why: 'cannot start' | 'cannot go on' | 'too many restarts'
-    }
+  | { readonly kind: 'givesUp'; readonly why: 'cannot start' | 'too many restarts' }
 
 export class Member {
   readonly id: string
   readonly body: Body
-  readonly #policy: Pick<ChildSpec, 'restart' | 'blame' | 'hopeless'>
+  readonly #policy: Pick<ChildSpec, 'restart' | 'blame'>
   readonly #limits: Pick<SupervisorSpec, 'restarts' | 'backoff'>
   readonly #engine: Engine
   readonly #machine
@@ -158,7 +155,7 @@ export class Member {
 
   /** Called once for each death, before the machine hears of it. */
   judge(death: Death, { mayRestart }: { readonly mayRestart: boolean }): Fate {
-    const { restart, blame, hopeless } = this.#policy
+    const { restart, blame } = this.#policy
     const now = this.#engine.clock.now()
     const ranMs = this.state === 'running' || this.state === 'draining' ? now - this.#since : 0
     this.#lastCause = `${death.cause}: ${death.reason}`
@@ -167,7 +164,6 @@ export class Member {
     const charged = (blame?.(death) ?? 'child') === 'child'
     if (death.cause === 'ordered') return this.#restarting(0)
     if (cannotStart(death)) return { kind: 'givesUp', why: 'cannot start' }
-    if (death.failure && hopeless?.(death.failure)) return { kind: 'givesUp', why: 'cannot go on' }
     if (charged && !this.#window.charge()) return { kind: 'givesUp', why: 'too many restarts' }
     return this.#restarting(this.#delays.next(ranMs))
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PeerEnded } from '../../../protocol/channel.ts'
-import { explain, type Failure, isFailure } from '../../../src/failure.ts'
+import { explain, isFailure } from '../../../src/failure.ts'
 import { puppetContract, type Way } from '../../support/actors/puppet-contract.ts'
 import { plant, puppet, startOf, supervisor } from '../../support/trees.ts'
 
@@ -89,22 +89,6 @@ test('a start that no waiting mends is given up at once, at every depth', async 
     return true
   })
   assert.deepEqual(planted.story('died', 'restarting'), ['died puppet', 'died s'])
-})
-
-test('one that would die of the same again is given up at once, at every depth', async (t) => {
-  const hopeless = ({ kind }: Failure) => kind === 'corrupt'
-  const inner = supervisor('s', [puppet('puppet', { hopeless })])
-  const planted = plant(t, supervisor('root', [inner]))
-  await planted.tree.start()
-  const client = planted.tree.client('puppet', puppetContract)
-  await client.ask.die('reject').catch((error: unknown) => assert.ok(error instanceof PeerEnded))
-  await planted.until((event) => event.kind === 'gaveUp' && event.supervisor === 'root')
-  assert.deepEqual(planted.story('died', 'restarting'), ['died puppet', 'died s'])
-  const [failure] = planted.gaveUp
-  assert.deepEqual(explain(failure).split(': ').slice(1), [
-    'cannot go on. supervisor=s, child=puppet, last=crash',
-    'a rejection that nobody handles',
-  ])
 })
 
 test('a thread that never says it is ready is ended, and that is told', async (t) => {
