@@ -4,7 +4,7 @@ import { ledgerContract } from '../../protocol/ledger.ts'
 import { actor } from '../../protocol/lifecycle.ts'
 import { permitsOf } from '../../protocol/permit.ts'
 import { trainerContract } from '../../protocol/trainer.ts'
-import { buffersOf } from '../../src/checkpoint/tensors.ts'
+import { tensorBuffers } from '../../src/checkpoint/tensors.ts'
 import { systemClock as clock, wallClock } from '../../src/clock.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import { Checkpoints } from './checkpoints.ts'
@@ -44,7 +44,7 @@ self.serve(checkpointerContract, () => ({
     const restored = await checkpoints.restore(ask)
     if (!restored) return null
     saver.restored(restored.from)
-    return transfer(restored, buffersOf(restored.state.tensors))
+    return transfer(restored, tensorBuffers(restored.state.tensors))
   },
   status: () => saver.status(),
 }))

@@ -1,7 +1,7 @@
 /** A learner's parameters and moments, out of its memory for a checkpoint and into it. */
 import { transfer } from '../../protocol/channel.ts'
 import type { Capture, StateAsk } from '../../protocol/trainer.ts'
-import { buffersOf, type TrainedTensor } from '../../src/checkpoint/tensors.ts'
+import { type TrainedTensor, tensorBuffers } from '../../src/checkpoint/tensors.ts'
 import { DraftVocab, type VocabMaps } from '../../src/models/draft-vocab.ts'
 import type { DrafterConfig } from '../../src/models/drafter-config.ts'
 import { drafterTensors } from '../../src/models/drafter-tensors.ts'
@@ -39,7 +39,7 @@ export async function captureOf({ saved }: StateAsk, of: Captured): Promise<Capt
     tensors: copyOf(learner, input.drafter),
     ...mapsOf(input),
   }
-  return transfer({ kind: 'state', state }, buffersOf(state.tensors))
+  return transfer({ kind: 'state', state }, tensorBuffers(state.tensors))
 }
 
 /** Copies of what the learner has read, one buffer an array: they are given away. */

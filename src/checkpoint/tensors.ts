@@ -75,7 +75,7 @@ export const nonFiniteTensors = (tensors: readonly TrainedTensor[]): string[] =>
     .map(({ name }) => name)
 
 /** Buffers that a message may give away; of each tensor in turn. */
-export const buffersOf = (tensors: readonly TrainedTensor[]): ArrayBuffer[] => [
+export const tensorBuffers = (tensors: readonly TrainedTensor[]): ArrayBuffer[] => [
   ...new Set(tensors.flatMap(({ value, m, v }) => [value.buffer, m.buffer, v.buffer])),
 ]
 

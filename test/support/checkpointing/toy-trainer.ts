@@ -5,7 +5,7 @@ import { transfer } from '../../../protocol/channel.ts'
 import { checkpointerContract } from '../../../protocol/checkpointer.ts'
 import { actor } from '../../../protocol/lifecycle.ts'
 import type { Capture } from '../../../protocol/trainer.ts'
-import { buffersOf, type TrainedTensor } from '../../../src/checkpoint/tensors.ts'
+import { type TrainedTensor, tensorBuffers } from '../../../src/checkpoint/tensors.ts'
 import { seededRandom } from '../../../src/clock.ts'
 import { type ToyInput, type ToyStep, toyContract } from './toy-contract.ts'
 
@@ -94,7 +94,7 @@ self.serve(toyContract, () => ({
       data: { cursor },
       random: null,
     }
-    return transfer({ kind: 'state', state: { progress, tensors: copies } }, buffersOf(copies))
+    return transfer({ kind: 'state', state: { progress, tensors: copies } }, tensorBuffers(copies))
   },
 }))
 
