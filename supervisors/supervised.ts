@@ -50,10 +50,10 @@ export async function supervised(
   })
   run = begun
   for (const warning of warnings) begun.log.warn(warning)
-  process.on('uncaughtException', (error) => begun.dieOfBug(error))
-  process.on('unhandledRejection', (error) => begun.dieOfBug(error))
+  process.on('uncaughtException', (error) => begun.end.ofBug(error))
+  process.on('unhandledRejection', (error) => begun.end.ofBug(error))
   onEndSignals((signal, urgency) => {
-    if (urgency === 'leave') void begun.leave(signal)
+    if (urgency === 'leave') void begun.end.leave(signal)
     else begun.signalled(signal, urgency)
   })
   if (process.stderr.isTTY) terminal = new Terminal(begun, logFile(config.work))

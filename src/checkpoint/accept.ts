@@ -76,6 +76,21 @@ const isRecord = (value: Json): value is { [key: string]: Json } =>
 /** A key that is absent is one without a value. */
 const at = (record: { readonly [key: string]: Json }, key: string): Json => record[key] ?? null
 
+type Shaped = Pick<ReadTensor, 'dtype' | 'shape'>
+
+/** What a checkpoint's two files say they hold, by name. */
+export interface Headers {
+  readonly name: string
+  readonly model: ReadonlyMap<string, Shaped>
+  readonly optimizer: ReadonlyMap<string, Shaped>
+}
+
+/** @throws Failure `invalid`: tensors are missing, left over, of another shape or type; named */
+export function requireTensors(headers: Headers, tensors: Expected['tensors']): void {
+  const faults = tensorFaults(headers, tensors)
+  if (faults.length > 0) throw notThese(headers.name, faults)
+}
+
 /** What was read of a checkpoint's two files, as the tensors of a training. */
 export interface ReadFiles {
   readonly name: string
@@ -94,14 +109,7 @@ export function trainedTensors(files: ReadFiles, expected: Expected): TrainedTen
   const maps = wrongMaps(model, expected.maps)
   const faults = [
     ...maps.map((name) => `${checkpointFiles.model}: ${name} is of another draft vocabulary`),
-    ...faultsOf(model, 'model', expected.tensors),
-    ...faultsOf(
-      optimizer,
-      'optimizer',
-      expected.tensors.flatMap(({ name, shape }) =>
-        moments.map((moment) => ({ name: momentName(moment, name), shape })),
-      ),
-    ),
+    ...tensorFaults({ model, optimizer }, expected.tensors),
   ]
   if (faults.length > 0) throw notThese(files.name, faults)
   const tensors = expected.tensors.map(({ name, shape }) => {
@@ -112,8 +120,22 @@ export function trainedTensors(files: ReadFiles, expected: Expected): TrainedTen
   return tensors
 }
 
+const tensorFaults = (
+  { model, optimizer }: Omit<Headers, 'name'>,
+  tensors: Expected['tensors'],
+): string[] => [
+  ...faultsOf(model, 'model', tensors),
+  ...faultsOf(
+    optimizer,
+    'optimizer',
+    tensors.flatMap(({ name, shape }) =>
+      moments.map((moment) => ({ name: momentName(moment, name), shape })),
+    ),
+  ),
+]
+
 function faultsOf(
-  found: ReadonlyMap<string, ReadTensor>,
+  found: ReadonlyMap<string, Shaped>,
   file: 'model' | 'optimizer',
   expected: Expected['tensors'],
 ): string[] {

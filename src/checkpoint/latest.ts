@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { putBytes } from '../store/put-confirmed.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { latestKey } from './names.ts'
+import { isFolderName, latestKey } from './names.ts'
 
 const hintSchema = z.object({
-  name: z.string().regex(/^[^/\p{Cc}]+$/u),
+  name: z.string().refine(isFolderName),
   training: z.string(),
   step: z.number(),
   savedAt: z.string(),

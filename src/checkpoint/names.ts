@@ -5,6 +5,10 @@ export const checkpointsPrefix = 'checkpoints/'
 /** Which one was saved last: a hint, for people and for stores that list late. */
 export const latestKey = `${checkpointsPrefix}latest.json`
 
+/** Whether a folder below `checkpoints/` can bear it, be it a checkpointer's or a person's. */
+export const isFolderName = (name: string): boolean =>
+  /^[^/\\\p{Cc}]+$/u.test(name) && name !== '.' && name !== '..'
+
 /** In the order they are put: a checkpoint without its state is none. */
 export const checkpointFiles = {
   model: 'model.safetensors',

@@ -1,5 +1,5 @@
 /** Which checkpoint a training goes on from, and what it then is. */
-import { explain, Failure, isFailure } from '../failure.ts'
+import { explain, Failure, isFailure, printable } from '../failure.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Expected, requireSameTraining, trainedTensors } from './accept.ts'
 import { readHint } from './latest.ts'
@@ -12,10 +12,13 @@ import {
   lookInto,
   type WholeCheckpoint,
 } from './list.ts'
-import { compareCheckpoints, fileKey } from './names.ts'
+import { compareCheckpoints, fileKey, isFolderName } from './names.ts'
 import { checkBytes, readTensors, twice } from './read-tensors.ts'
 import { progressOf } from './state.ts'
 import type { TrainingState } from './tensors.ts'
+
+/** Of a long list in a message: the newest. */
+const namedMax = 8
 
 /** What a training goes on with, and where it was found. */
 export interface Restored {
@@ -97,37 +100,13 @@ export async function restoreNamed(
   }
 }
 
-/**
- * What a training will go on from, looked at before anything starts: no tensor is read.
- *
- * @param from  by name, where the training has no checkpoint of its own yet
- * @throws      Failure `invalid`: it is of another drafter or target, or there is none of this
- *              name; `corrupt`: the one of this name is half
- */
-export async function requireGoesOn(
-  store: ObjectStore,
-  of: {
-    readonly training: string | null
-    readonly from: string | null
-    readonly expected: Pick<Expected, 'drafter' | 'target'>
-  },
-): Promise<void> {
-  const { training, from, expected } = of
-  if (training !== null) {
-    for await (const newest of newestFirst(store, { training })) {
-      requireSameTraining(newest, expected)
-      return
-    }
-  }
-  if (from !== null) requireSameTraining(await wholeNamed(store, from), expected)
-}
-
 /** @throws Failure `invalid`: none of this name; `corrupt`: it is half, as far as sizes tell */
-async function wholeNamed(store: ObjectStore, name: string): Promise<WholeCheckpoint> {
-  const folder = await askForCheckpoint(store, name)
+export async function wholeNamed(store: ObjectStore, name: string): Promise<WholeCheckpoint> {
+  const folder = isFolderName(name) ? await askForCheckpoint(store, name) : undefined
   if (!folder) {
     const there = (await listCheckpoints(store)).map((other) => other.name)
-    const facts = `checkpoint=${name}, found=${there.slice(-5).join(', ') || 'none'}`
+    const found = there.slice(-namedMax).join(', ') || 'none'
+    const facts = `checkpoint=${printable(name)}, found=${found}`
     throw new Failure('invalid', `the store has no such checkpoint. ${facts}`, {
       remedy: 'Name a folder below checkpoints/, or none for the newest.',
     })

@@ -44,8 +44,8 @@ export function startLog(
 }
 
 function requireSame(log: OrderLog, wanted: WantedOrder): void {
-  const now = facts(wanted.rule, wanted.split)
-  const differences = Object.entries(facts(log.rule, log.split))
+  const now = orderSettings(wanted)
+  const differences = Object.entries(orderSettings(log))
     .filter(([name, value]) => now[name] !== value)
     .map(([name, value]) => `train.${name}: training=${value}, now=${now[name]}`)
   if (differences.length === 0) return
@@ -56,15 +56,11 @@ function requireSame(log: OrderLog, wanted: WantedOrder): void {
   )
 }
 
-/** By the names of the configuration. */
-const facts = (
-  { seed, shuffleWindow, tokensPerBatch, anchorRule, blockSize }: OrderRule,
-  split: SplitWanted | null,
-): Readonly<Record<string, unknown>> => ({
-  seed,
-  shuffleWindow,
-  tokensPerBatch,
-  anchorRule,
-  blockSize,
+/** What an order follows from, by the names of the configuration. */
+export const orderSettings = ({
+  rule: { seed, shuffleWindow, tokensPerBatch, anchorRule, blockSize },
+  split,
+}: WantedOrder): Readonly<Record<string, unknown>> => ({
+  ...{ seed, shuffleWindow, tokensPerBatch, anchorRule, blockSize },
   heldOut: split?.share ?? null,
 })

@@ -19,10 +19,12 @@ export interface Heard {
   readonly source: SourceStatus | null
   /** `unheard`: it has not answered yet. */
   readonly training: TrainingStatus | 'unheard' | null
+  /** A step was done since the start, by whichever of its trainers. */
+  readonly hasLearnt: boolean
 }
 
 /** One of the works of a run: whether it has begun, and how it ended. */
-interface Progress {
+interface Work {
   readonly begun: boolean
   /** Null until its end. */
   readonly ended: { readonly incomplete: boolean } | null
@@ -31,7 +33,8 @@ interface Progress {
 }
 
 /** What their words mean for the run, in the order it is to hear of it. */
-export function judge({ ledger, source, training: told }: Heard): RunEvent[] {
+export function judge(heard: Heard): RunEvent[] {
+  const { ledger, source, training: told } = heard
   const training = told === 'unheard' ? null : told
   const works = [
     ...(source ? [source.of === 'rows' ? ofRows(source, ledger) : ofFiles(source)] : []),
@@ -41,7 +44,7 @@ export function judge({ ledger, source, training: told }: Heard): RunEvent[] {
   return [
     ...judgeStore(ledger.gaveUp),
     ...judgeStore(training?.checkpoints.gaveUp ?? null),
-    ...judgeTrainer(training?.trainer.gaveUp ?? null),
+    ...judgeTrainer(training?.trainer.gaveUp ?? null, heard),
     ...judgeWorks(works),
   ]
 }
@@ -52,14 +55,22 @@ function judgeStore(gaveUp: GaveUp | null): RunEvent[] {
   return [{ type: 'gaveUp', failure: new Failure('unavailable', gaveUp.reason, { remedy }) }]
 }
 
-function judgeTrainer(gaveUp: GaveUp | null): RunEvent[] {
+/** What it met before its first step is refused, like what a preflight finds. */
+function judgeTrainer(
+  gaveUp: GaveUp | null,
+  { hasLearnt, ledger }: Pick<Heard, 'hasLearnt' | 'ledger'>,
+): RunEvent[] {
   if (!gaveUp) return []
   const remedy = gaveUp.remedy ?? 'Read in the log what it met.'
-  const failure = new Failure('invalid', `the training ended: ${gaveUp.reason}`, { remedy })
-  return [{ type: 'gaveUp', failure }]
+  const hasDone = hasLearnt || hasStored(ledger)
+  const what = hasLearnt ? 'the training ended' : 'the training cannot begin'
+  const failure = new Failure('invalid', `${what}: ${gaveUp.reason}`, { remedy })
+  return [{ type: hasDone ? 'gaveUp' : 'refused', failure }]
 }
 
-function judgeWorks(works: readonly Progress[]): RunEvent[] {
+const hasStored = ({ segments, stored }: LedgerStatus): boolean => stored.samples + segments > 0
+
+function judgeWorks(works: readonly Work[]): RunEvent[] {
   const useless = works.find((work) => work.useless)?.useless
   if (useless) return [useless]
   const begun: RunEvent[] = works.some((work) => work.begun) ? [{ type: 'replayed' }] : []
@@ -71,7 +82,7 @@ function judgeWorks(works: readonly Progress[]): RunEvent[] {
   ]
 }
 
-function ofRows(source: ReaderStatus, ledger: LedgerStatus): Progress {
+function ofRows(source: ReaderStatus, ledger: LedgerStatus): Work {
   const { batches, outcome, rows, skipped } = source
   if (!outcome) return { begun: batches.leased > 0, ended: null }
   const { committed, quarantined, failed } = outcome
@@ -80,19 +91,19 @@ function ofRows(source: ReaderStatus, ledger: LedgerStatus): Progress {
   }
   // The dataset is refused like one that the preflight refuses, unless the spool held what another
   // had left.
-  const type = ledger.stored.samples + ledger.segments > 0 ? 'gaveUp' : 'refused'
+  const type = hasStored(ledger) ? 'gaveUp' : 'refused'
   return { begun: true, ended: null, useless: { type, failure: noUsableRow(rows, skipped) } }
 }
 
 /** Whole is an import of which every file was taken, or was there before. */
-function ofFiles(source: ImporterStatus): Progress {
+function ofFiles(source: ImporterStatus): Work {
   const { inHand, outcome } = source
   if (!outcome) return { begun: inHand > 0, ended: null }
   return { begun: true, ended: { incomplete: outcome.failed + filesLeft(source) > 0 } }
 }
 
 /** Over with its last checkpoint: without it a run would end well that has lost its last steps. */
-function ofTraining(training: TrainingStatus): Progress {
+function ofTraining(training: TrainingStatus): Work {
   const { outcome, step } = training.trainer
   const isOver = outcome !== null && isSaved(training)
   return { begun: step > 0, ended: isOver ? { incomplete: false } : null }

@@ -1,3 +1,4 @@
+import { wholeNamed } from '../../src/checkpoint/restore.ts'
 import { sleep, wallClock } from '../../src/clock.ts'
 import { configForStore } from '../../src/config/load.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
@@ -44,7 +45,9 @@ export async function openRun(
   prepared: Prepared,
   log: Log,
 ): Promise<OpenedRun> {
-  const { config, identity, plan } = prepared
+  const { config, identity, plan, training } = prepared
+  // Nothing is put for the sake of a name that is none.
+  if (training && training.from !== null) await wholeNamed(store, training.from)
   const { honoured } = await conditionalPuts(store)
   const { rung, refuses } = await probeConfirmation(store)
   log.info({ rung, refuses }, `objects are confirmed ${rungText[rung]}`)

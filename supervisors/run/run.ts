@@ -10,26 +10,25 @@ import type { ObjectStore } from '../../src/store/store.ts'
 import type { TreeEvent } from '../engine/events.ts'
 import { supervise, type Tree } from '../engine/tree.ts'
 import type { Job } from '../job.ts'
-import { tellLauncher } from '../launcher.ts'
 import { keepLock } from '../lock-beat.ts'
 import { logTarget } from '../log-target.ts'
 import { root } from '../root.ts'
 import { waitsForExtraction } from '../training.ts'
 import { type Asked, askedOf, saveCheckpoint } from './asked.ts'
-import { begunTraining } from './begun-training.ts'
+import { withTraining } from './begun-training.ts'
 import { RunClaims } from './claims.ts'
 import { Handover } from './handover.ts'
+import { Losses } from './losses.ts'
 import { exitCodes, type RunEvent, runMachine } from './machine.ts'
-import { openRun, publishRun } from './opening.ts'
+import { type OpenedRun, openRun, publishRun } from './opening.ts'
 import { type Prepared, prepare } from './preflight.ts'
 import { progressFacts } from './progress-facts.ts'
 import { RequestCap } from './request-cap.ts'
 import type { RunResult } from './result.ts'
 import type { withRetries } from './retries.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
-import { spoolLost } from './spool-lost.ts'
 import { Standing } from './standing.ts'
-import { StoreAway } from './store-away.ts'
+import { SuddenEnd } from './sudden-end.ts'
 
 /** One run of the main job in this process: from its preflight to its exit code. */
 
@@ -57,25 +56,27 @@ export class RunProcess implements RootControl {
   readonly #config: Config
   readonly #options: RunOptions
   readonly #log: Log
+  /** Whatever is under way: of a third signal, a bug, or a thread that cannot be ended. */
+  readonly end: SuddenEnd
   readonly #life = createActor(runMachine).start()
-  readonly #storeAway: StoreAway
   readonly #claims: RunClaims
+  readonly #losses: Losses
   readonly #cap: RequestCap
   readonly #standing = new Standing()
   readonly #startedAt = new Date()
   #runId = ''
   #planted: Planted | undefined
-  #storageGaveUp = false
   /** Settled once the ledger has told what it holds after its drain. */
   #lastWord: Promise<void> | undefined
 
   constructor(config: Config, options: RunOptions) {
     this.#config = config
     this.#options = options
-    this.#storeAway = new StoreAway(systemClock, config.upload)
     this.#cap = new RequestCap(config.upload)
     this.#log = openLog({ ...logTarget(config.work), actor: 'supervisor' })
+    this.end = new SuddenEnd(this.#log, options.lastWords)
     this.#claims = new RunClaims(config.work, this.#log)
+    this.#losses = new Losses(config, this.#claims)
   }
 
   get log(): Log {
@@ -135,19 +136,6 @@ export class RunProcess implements RootControl {
     if (urgency === 'hurry') void this.#planted?.tree.stop({ hurry: true })
   }
 
-  /** The third signal: at once, whatever is under way, and not to be started again. */
-  async leave(signal: EndSignal): Promise<void> {
-    this.#log.warn({ signal }, 'leaving at once; the next run goes on')
-    await tellLauncher({ exit: exitCodeOf(signal) })
-    this.#die()
-  }
-
-  /** Not by an orderly exit, which ends threads inside native code: the launcher starts anew. */
-  dieOfBug(error: unknown): void {
-    this.#log.fatal({ err: error }, 'the supervisor dies of a bug')
-    this.#die()
-  }
-
   /** @throws  Failure: what the preflight found; nothing was started then */
   async run(): Promise<RunResult> {
     const storm = this.#claims.judgeBefore()
@@ -167,13 +155,13 @@ export class RunProcess implements RootControl {
       onLost: () => this.#life.send({ type: 'stop', code: exitCodes.held }),
     })
     try {
-      const publishing = publishRun(store, prepared, { log: this.#log, alone: opened.alone })
+      const amended = await this.#unlessStopped(this.#amended(store, prepared, opened))
+      if (amended === 'stopped') return this.#ended()
+      const publishing = publishRun(store, amended, { log: this.#log, alone: opened.alone })
       if ((await this.#unlessStopped(publishing.done)) === 'stopped') {
         await publishing.abort()
         return this.#ended()
       }
-      const amended = await this.#unlessStopped(this.#amended(store, prepared))
-      if (amended === 'stopped') return this.#ended()
       const planted = this.#plant({ ...amended, storeSums: opened.storeSums })
       this.#cap.handOver(planted.tree, planted.ledger)
       await this.#live(planted)
@@ -184,12 +172,14 @@ export class RunProcess implements RootControl {
     return this.#ended()
   }
 
-  /** What the store alone can tell. */
-  async #amended(store: ObjectStore, prepared: Prepared): Promise<Prepared> {
+  /** What the store alone can tell; before anything of the run is put there. */
+  async #amended(
+    store: ObjectStore,
+    prepared: Prepared,
+    { alone }: Pick<OpenedRun, 'alone'>,
+  ): Promise<Prepared> {
     const amended = await this.#options.amend(store, prepared)
-    const { training } = amended
-    if (!training) return amended
-    return { ...amended, training: await begunTraining(store, amended, training) }
+    return await withTraining(store, amended, { conditional: alone, log: this.#log })
   }
 
   /** What the work gives. A store may be slow, or far: whoever stops the run waits for neither. */
@@ -214,7 +204,7 @@ export class RunProcess implements RootControl {
       logTo: logTarget(this.#config.work),
       onEvent: (event) => this.#happened(event),
       onGaveUp: (failure) => this.#life.send({ type: 'gaveUp', failure }),
-      onWedged: () => void this.#dieWedged(),
+      onWedged: () => void this.end.wedged(this.#codeOfStop),
     })
     const asked = askedOf(tree, job)
     const handover = new Handover(asked, { waits: waitsForExtraction(prepared, job) })
@@ -222,18 +212,10 @@ export class RunProcess implements RootControl {
     return this.#planted
   }
 
-  /** Only SIGKILL ends the process without ending the thread first, which would abort. */
-  async #dieWedged(): Promise<void> {
+  /** What is spooled waits there; null: nobody has told it to stop. */
+  get #codeOfStop(): number | null {
     const { context, value } = this.#life.getSnapshot()
-    // What is spooled waits there; nobody is to start again what was told to stop.
-    const isStopping = value === 'draining' && context.code > exitCodes.incomplete
-    if (isStopping) await tellLauncher({ exit: context.code })
-    this.#die()
-  }
-
-  #die(): void {
-    this.#options.lastWords()
-    process.kill(process.pid, 'SIGKILL')
+    return value === 'draining' && context.code > exitCodes.incomplete ? context.code : null
   }
 
   async #live(planted: Planted): Promise<void> {
@@ -250,8 +232,7 @@ export class RunProcess implements RootControl {
     }, progressMs)
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
     // A store that is lost takes nothing more: the spool keeps what waits for it.
-    const lost =
-      this.#standing.ledger?.gaveUp != null || this.#storeAway.isAway || this.#storageGaveUp
+    const lost = this.#standing.ledger?.gaveUp != null || this.#losses.isStoreLost
     await tree.stop({ hurry: lost })
     await this.#lastWord
     this.#claims.forgive(actorIds(tree.status()))
@@ -273,9 +254,7 @@ export class RunProcess implements RootControl {
     if (event.kind === 'drained' && event.child === 'ledger' && this.#planted) {
       this.#lastWord = this.#tell(this.#standing.askAnew(this.#planted))
     }
-    if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
-    const lost = this.#storeAway.note(event) ?? spoolLost(event, this.#config.work)
-    const failure = lost ?? (event.kind === 'died' ? this.#claims.storm() : null)
+    const failure = this.#losses.note(event)
     if (failure) this.#life.send({ type: 'gaveUp', failure })
   }
 

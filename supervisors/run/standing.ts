@@ -19,6 +19,7 @@ export class Standing {
   #source: SourceStatus | null = null
   #ledger: LedgerStatus | null = null
   #training: TrainingStatus | null = null
+  #hasLearnt = false
   /** What was asked last, until it is answered. */
   #underWay: Promise<readonly RunEvent[]> | undefined
 
@@ -73,7 +74,8 @@ export class Standing {
       this.#source = of
       this.#speeds.note(this.#source, this.#ledger, Date.now())
       const told = training && (this.#training ?? 'unheard')
-      return judge({ ledger: this.#ledger, source: this.#source, training: told })
+      const hasLearnt = this.#hasLearnt
+      return judge({ ledger: this.#ledger, source: this.#source, training: told, hasLearnt })
     } catch (error) {
       // An actor is away for a moment; the supervisor knows.
       if (!isFailure(error, 'unavailable')) throw error
@@ -89,6 +91,7 @@ export class Standing {
     const both = Promise.all([trainer.ask.status(), checkpointer.ask.status()])
     const heard = both.then(([trainer, checkpoints]) => {
       this.#training = { trainer, checkpoints }
+      this.#hasLearnt ||= trainer.last !== null
     })
     const enough = new AbortController()
     const late = sleep(patienceMs, systemClock, enough.signal).catch(() => undefined)

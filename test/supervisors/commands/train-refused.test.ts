@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { test } from 'node:test'
+import { basename, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { crc32 } from 'node:zlib'
 import { readSafetensors } from '../../../src/safetensors/read.ts'
 import { encodeSafetensors, type TensorToWrite } from '../../../src/safetensors/write.ts'
+import { filesBelow } from '../../support/commands/golden-job.ts'
 import { type Job, layOutJob } from '../../support/crash/job.ts'
 import { start } from '../../support/crash/process.ts'
 
@@ -49,21 +50,77 @@ const checkpointOf = ({ storeUrl }: Job): string => {
   return join(folder, names.sort()[names.length - 1])
 }
 
-test('train: what a checkpoint is not of, or holds, is told once and nothing hangs', async (t) => {
+/** A job that is trained to its end, and `train` on it with other settings or arguments. */
+async function trainedJob(t: TestContext) {
   const job = await layOutJob(t, { rows: 20, tokens: { min: 20, max: 40 }, train })
   const first = await start(t, ['run', job.config], job).ended()
   assert.equal(first.code, 0, first.stderr)
   const config = JSON.parse(readFileSync(job.config, 'utf8'))
-  const fails = async (code: number, words: readonly string[], changed: object = {}) => {
+  const ends = async (
+    code: number,
+    words: readonly string[],
+    { changed = {}, args = [] }: { readonly changed?: object; readonly args?: readonly string[] },
+  ): Promise<void> => {
     writeFileSync(job.config, JSON.stringify({ ...config, train: { ...train, ...changed } }))
-    const ended = await start(t, ['train', job.config], job).ended()
+    const ended = await start(t, ['train', job.config, ...args], job).ended()
     assert.equal(ended.code, code, ended.stderr)
     for (const word of words) assert.ok(ended.stderr.includes(word), `${word} in ${ended.stderr}`)
     assert.ok(!ended.stderr.includes('"msg":"restarting"'), ended.stderr)
   }
-  await fails(2, ['drafter.block_size: checkpoint=4, now=8'], { blockSize: 8 })
-  await fails(2, ['drafter.num_hidden_layers: checkpoint=1, now=2'], { layers: 2 })
+  return { job, ends }
+}
 
+const stepOf = (checkpoint: string): number => Number.parseInt(basename(checkpoint), 10)
+
+/** Every file of the store with its bytes, but for what each start puts there for itself. */
+function storeOf({ storeUrl }: Job): ReadonlyMap<string, string> {
+  const folder = fileURLToPath(storeUrl)
+  const files = filesBelow(folder).filter((path) => !path.startsWith('.draftsmith/'))
+  return new Map(files.map((path) => [path, readFileSync(join(folder, path)).toString('base64')]))
+}
+
+test('train: a setting that makes another training is refused, with both values', async (t) => {
+  const { job, ends } = await trainedJob(t)
+  const before = storeOf(job)
+  const refusals = {
+    blockSize: [4, 8],
+    tokensPerBatch: [256, 128],
+    heldOut: [0.1, 0.2],
+  }
+  for (const [name, [was, is]] of Object.entries(refusals)) {
+    const line = `train.${name}: training=${was}, now=${is}`
+    await ends(2, [line, 'train --new'], { changed: { [name]: is } })
+  }
+  assert.deepEqual(storeOf(job), before)
+})
+
+test('train: a setting that changes what follows is told, with both values', async (t) => {
+  const { job, ends } = await trainedJob(t)
+  const before = stepOf(checkpointOf(job))
+  const changed = { lr: 2e-3, anchors: 3, epochs: 2 }
+  const line = (name: 'lr' | 'anchors' | 'epochs') =>
+    `train.${name}: training=${train[name]}, now=${changed[name]}`
+  await ends(0, [line('lr'), line('anchors'), line('epochs')], { changed })
+  assert.ok(stepOf(checkpointOf(job)) > before)
+})
+
+test('train: what is no checkpoint to go on from is refused before anything is put', async (t) => {
+  const { job, ends } = await trainedJob(t)
+  const before = storeOf(job)
+  const there = basename(checkpointOf(job))
+  for (const name of ['../../run.json', 'latest.json', '']) {
+    const says = ['the store has no such checkpoint', `found=`, there, 'Name a folder below']
+    // Its configuration is another: that is not put either.
+    await ends(2, says, { args: ['--from', name], changed: { lr: 5e-3 } })
+  }
+  const finished = ['is finished', 'train.epochs=1', 'Raise train.epochs']
+  await ends(2, finished, { args: ['--from', there], changed: { lr: 5e-3 } })
+  assert.deepEqual(storeOf(job), before)
+  await ends(0, ['"training":'], { args: ['--from', there], changed: { epochs: 2 } })
+})
+
+test('train: what a checkpoint holds that is not its drafter’s is told once', async (t) => {
+  const { job, ends } = await trainedJob(t)
   const checkpoint = checkpointOf(job)
   cpSync(checkpoint, join(job.dir, 'kept'), { recursive: true })
   const changes = [
@@ -79,7 +136,7 @@ test('train: what a checkpoint is not of, or holds, is told once and nothing han
   ]
   for (const { change, words } of changes) {
     rewrite(checkpoint, change)
-    await fails(4, words)
+    await ends(2, words, {})
     rmSync(checkpoint, { recursive: true })
     cpSync(join(job.dir, 'kept'), checkpoint, { recursive: true })
   }

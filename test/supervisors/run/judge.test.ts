@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { TrainingStatus } from '../../../protocol/console.ts'
 import type { LedgerStatus } from '../../../protocol/ledger.ts'
 import type { SourceStatus } from '../../../protocol/source.ts'
-import { judge as judgeAll } from '../../../supervisors/run/judge.ts'
+import { type Heard, judge as judgeHeard } from '../../../supervisors/run/judge.ts'
 import {
   importerStatus,
   ledgerStatus,
@@ -11,6 +11,7 @@ import {
   trainingStatus,
 } from '../../support/statuses.ts'
 
+const judgeAll = (heard: Omit<Heard, 'hasLearnt'>) => judgeHeard({ ...heard, hasLearnt: true })
 const judge = (source: SourceStatus, ledger: LedgerStatus) =>
   judgeAll({ source, ledger, training: null })
 const types = (...of: Parameters<typeof judge>) => judge(...of).map(({ type }) => type)
@@ -100,6 +101,21 @@ test('judge: a training that cannot go on ends the run, with its own remedy', ()
   assert.ok(lost?.type === 'gaveUp' && lost.failure.kind === 'invalid')
   assert.match(lost.failure.message, /the checkpoint is of another training/)
   assert.equal(lost.failure.remedy, 'Name another.')
+})
+
+test('judge: before its first step a training is refused, unless samples were stored', () => {
+  const gaveUp = { reason: 'the checkpoint holds NaN', remedy: 'Name another.' }
+  const training = trainingStatus({ trainer: { step: 40, last: null, gaveUp } })
+  const none = { samples: 0, bytes: 0, tokens: 0 }
+  for (const [ledger, hasLearnt, type] of [
+    [ledgerStatus({ segments: 0, stored: none }), false, 'refused'],
+    [ledgerStatus({ segments: 0, stored: none }), true, 'gaveUp'],
+    [ledgerStatus(), false, 'gaveUp'],
+  ] as const) {
+    const [told] = judgeHeard({ source: null, ledger, training, hasLearnt })
+    assert.ok(told?.type === type && told.failure.remedy === 'Name another.')
+    assert.match(told.failure.message, /the checkpoint holds NaN/)
+  }
 })
 
 test('judge: without its checkpoints a training does not go on', () => {

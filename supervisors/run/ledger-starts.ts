@@ -6,7 +6,7 @@ import type { TreeEvent } from '../engine/events.ts'
  * A ledger that runs knows for how long its store has been silent; one that cannot start because
  * of it does not. No window of restarts is exceeded either: each start takes as long as its tries.
  */
-export class StoreAway {
+export class LedgerStarts {
   readonly #clock: Clock
   readonly #deadlineMinutes: number
   #since: number | null = null
@@ -17,7 +17,7 @@ export class StoreAway {
   }
 
   /** True from the ledger's first start that the store failed to the first that it did not. */
-  get isAway(): boolean {
+  get areFailing(): boolean {
     return this.#since !== null
   }
 
