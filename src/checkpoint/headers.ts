@@ -6,17 +6,11 @@ import type { Headers } from './accept.ts'
 import type { WholeCheckpoint } from './list.ts'
 import { fileKey } from './names.ts'
 
-/** The same, and where each tensor lies. */
-export interface CheckpointHeaders extends Headers {
-  readonly model: ReadonlyMap<string, TensorInfo>
-  readonly optimizer: ReadonlyMap<string, TensorInfo>
-}
-
 /** @throws Failure `corrupt`: a file is gone, or has no header that fits it */
 export async function readHeaders(
   store: ObjectStore,
   checkpoint: WholeCheckpoint,
-): Promise<CheckpointHeaders> {
+): Promise<Headers> {
   const of = async (file: 'model' | 'optimizer') => {
     const key = fileKey(checkpoint.name, file)
     const about = { name: key, bytes: checkpoint.state.files[file].bytes }
