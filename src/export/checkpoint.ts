@@ -1,11 +1,10 @@
 /** A drafter as a checkpoint of its training holds it. */
-import { z } from 'zod'
 import type { Half, WholeCheckpoint } from '../checkpoint/list.ts'
 import { fileKey } from '../checkpoint/names.ts'
 import { type ReadTensor, readTensors, twice } from '../checkpoint/read-tensors.ts'
 import { newestFirst, type OnHalf } from '../checkpoint/restore.ts'
 import { explain, Failure, isFailure } from '../failure.ts'
-import { OrderLog } from '../feed/order-log.ts'
+import { parseDataState } from '../feed/data-state.ts'
 import type { Split } from '../feed/split.ts'
 import { type DraftVocab, draftVocabOf } from '../models/draft-vocab.ts'
 import { parseDrafterConfig } from '../models/drafter-config.ts'
@@ -87,13 +86,9 @@ function vocabIn(maps: readonly ReadTensor[]): DraftVocab | null {
   return d2t && t2d ? draftVocabOf(elements(d2t, 'I64'), elements(t2d, 'BOOL')) : null
 }
 
-const orderSchema = z.object({ order: z.base64() })
-
 function splitOf(data: unknown): Split | null {
-  const parsed = orderSchema.safeParse(data)
-  if (!parsed.success) return null
   try {
-    return OrderLog.decode(Buffer.from(parsed.data.order, 'base64')).split
+    return parseDataState(data).log.split
   } catch (error) {
     if (isFailure(error)) return null
     throw error

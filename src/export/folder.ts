@@ -47,12 +47,12 @@ export async function writeFolder(
     for (const file of new Set([...wanted, ...(last ? [last] : [])])) await write(dir, file)
     return true
   } catch (error) {
-    throw diskFailure(error, { what: 'export not written', path: dir }, remedies)
+    throw diskFailure(error, { what: 'folder not written', path: dir }, remedies)
   }
 }
 
 const remedies = {
-  full: 'Free room on the disk of the export, or name a folder elsewhere.',
+  full: 'Free room on its disk, or name a folder elsewhere.',
   refused: 'Name a folder on a disk that can be written, where no file stands in its place.',
 }
 

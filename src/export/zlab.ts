@@ -10,9 +10,10 @@ import { type DraftVocab, vocabTensors } from '../models/draft-vocab.ts'
 import type { DrafterConfig } from '../models/drafter-config.ts'
 import { drafterConfigJson } from '../models/drafter-config-json.ts'
 import { draftHead, requireTensors } from '../models/drafter-tensors.ts'
-import { encodeSafetensors, type TensorToWrite } from '../safetensors/write.ts'
+import type { TensorToWrite } from '../safetensors/write.ts'
 import { float32ToBfloat16 } from '../tensor/bfloat16.ts'
 import { hasNonFinite } from '../tensor/finite.ts'
+import { drafterFiles } from './drafter-files.ts'
 import type { FileToWrite } from './folder.ts'
 
 export type WeightType = 'bf16' | 'f32'
@@ -35,12 +36,7 @@ export interface DrafterToExport {
   readonly from: string
 }
 
-/** transformers refuses a file that does not say whose layout it has. */
-const metadata = { format: 'pt' }
-
 /**
- * config.json comes last: a folder that has one is a drafter.
- *
  * @param card  README.md
  * @throws      Failure `invalid`: tensors are missing, left over or of another shape, or hold what
  *              is no number in the type that is written; all of them are named
@@ -59,8 +55,7 @@ export function zlabFiles(
   requireFinite(floats, { dtype, from })
   return [
     { name: 'README.md', parts: [Buffer.from(card)] },
-    { name: 'model.safetensors', parts: encodeSafetensors(written, metadata) },
-    { name: 'config.json', parts: [Buffer.from(zlabConfig(config, dtype))] },
+    ...drafterFiles(zlabConfig(config, dtype), written),
   ]
 }
 
@@ -68,14 +63,13 @@ export function zlabFiles(
  * z-lab's code looks for the block's size at the top, newer checkpoints have it in `dflash_config`,
  * where SGLang looks first: it stands in both. vLLM takes it from its command line.
  */
-function zlabConfig(config: DrafterConfig, dtype: WeightType): string {
+function zlabConfig(config: DrafterConfig, dtype: WeightType): object {
   const { dflash_config, ...rest } = drafterConfigJson(
     config,
     dtype === 'bf16' ? 'bfloat16' : 'float32',
   )
   const whole = { ...rest, dflash_config: { block_size: config.blockSize, ...dflash_config } }
-  const sorted = Object.fromEntries(Object.entries(whole).sort(([a], [b]) => (a < b ? -1 : 1)))
-  return `${JSON.stringify(sorted, null, 2)}\n`
+  return Object.fromEntries(Object.entries(whole).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** vLLM takes a drafter's own head for one of its vocabulary, and cuts no other. */

@@ -4,23 +4,20 @@
  */
 import { z } from 'zod'
 import { Failure } from '../failure.ts'
-import { type Rope, ropeKeys, ropeOf, unsupportedRope } from './rope.ts'
+import {
+  type DecoderShape,
+  settingsText,
+  shapeKeys,
+  size,
+  unsupportedIn,
+  widthsOf,
+} from './decoder-shape.ts'
+import { ropeOf } from './rope.ts'
 
 export type LayerType = 'full_attention' | 'sliding_attention'
 
 /** A drafter's shape, and what it takes from its target. */
-export interface DrafterConfig {
-  readonly layers: number
-  readonly hiddenSize: number
-  readonly intermediateSize: number
-  /** Of the target, whose embedding and head the drafter uses. */
-  readonly vocabSize: number
-  readonly heads: number
-  readonly kvHeads: number
-  readonly headDim: number
-  readonly rmsNormEps: number
-  readonly rope: Rope
-  readonly maxPositions: number
+export interface DrafterConfig extends DecoderShape {
   /** Tokens of a block: the one that is known, and those that are drafted. */
   readonly blockSize: number
   readonly maskTokenId: number
@@ -38,7 +35,6 @@ export interface DrafterConfig {
 
 const remedy = "Use a drafter's directory as it was published, or as `draftsmith export` wrote it."
 
-const size = z.int().positive()
 const id = z.int().nonnegative()
 
 const dflashKeys = {
@@ -48,24 +44,12 @@ const dflashKeys = {
 }
 
 const configSchema = z.object({
+  ...shapeKeys,
   model_type: z.string().default('qwen3'),
-  num_hidden_layers: size,
-  hidden_size: size,
-  intermediate_size: size,
-  vocab_size: size,
-  num_attention_heads: size,
-  num_key_value_heads: size.nullish(),
-  head_dim: size.nullish(),
-  rms_norm_eps: z.number().positive().default(1e-6),
-  hidden_act: z.string().default('silu'),
-  max_position_embeddings: size.default(32_768),
-  ...ropeKeys,
-  attention_bias: z.boolean().nullish(),
   layer_types: z.array(z.enum(['full_attention', 'sliding_attention'])).nullish(),
   sliding_window: size.nullish(),
   use_sliding_window: z.boolean().nullish(),
   max_window_layers: z.int().nullish(),
-  quantization_config: z.unknown().optional(),
   num_target_layers: size,
   draft_vocab_size: size.nullish(),
   ...dflashKeys,
@@ -88,20 +72,11 @@ export function parseDrafterConfig(json: unknown, path: string): DrafterConfig {
   }
   const raw = parsed.data
   refuseUnsupported(raw, path)
-  const heads = raw.num_attention_heads
   const layerTypes = layerTypesOf(raw)
   const slides = layerTypes.includes('sliding_attention')
   const config: DrafterConfig = {
-    layers: raw.num_hidden_layers,
-    hiddenSize: raw.hidden_size,
-    intermediateSize: raw.intermediate_size,
-    vocabSize: raw.vocab_size,
-    heads,
-    kvHeads: raw.num_key_value_heads ?? heads,
-    headDim: raw.head_dim ?? raw.hidden_size / heads,
-    rmsNormEps: raw.rms_norm_eps,
+    ...widthsOf(raw),
     rope: ropeOf(raw, { path, remedy }),
-    maxPositions: raw.max_position_embeddings,
     ...dflashPart(raw, path),
     targetLayers: raw.num_target_layers,
     layerTypes,
@@ -143,16 +118,11 @@ function layerTypesOf(raw: Raw): LayerType[] {
 }
 
 function refuseUnsupported(raw: Raw, path: string): void {
-  const unsupported = {
+  const named = settingsText({
     model_type: raw.model_type === 'qwen3' ? undefined : raw.model_type,
-    hidden_act: raw.hidden_act === 'silu' ? undefined : raw.hidden_act,
-    ...unsupportedRope(raw),
-    attention_bias: raw.attention_bias ? true : undefined,
-    quantization_config: raw.quantization_config == null ? undefined : 'present',
-  }
-  const found = Object.entries(unsupported).filter(([, value]) => value !== undefined)
-  if (found.length === 0) return
-  const named = found.map(([key, value]) => `${key}=${value}`).join(', ')
+    ...unsupportedIn(raw),
+  })
+  if (named === '') return
   throw new Failure('invalid', `drafter uses what is not supported. file=${path}, ${named}`, {
     remedy: 'Use a DFlash drafter of the Qwen3 shape, with unquantized weights.',
   })

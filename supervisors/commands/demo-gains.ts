@@ -1,4 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../src/config/schema.ts'
 import { contentHash } from '../../src/dataset/fingerprint.ts'
@@ -6,13 +5,15 @@ import type { Acceptance } from '../../src/decode/acceptance.ts'
 import { demoConversations } from '../../src/demo/dataset.ts'
 import { overlap } from '../../src/demo/overlap.ts'
 import { type Tokens, tokensOf } from '../../src/demo/tokens.ts'
+import { drafterFiles } from '../../src/export/drafter-files.ts'
+import { writeFolder } from '../../src/export/folder.ts'
 import { parseDataState } from '../../src/feed/data-state.ts'
 import { isHeldOut } from '../../src/feed/split.ts'
 import { openDrafter } from '../../src/models/drafter.ts'
 import type { DrafterConfig } from '../../src/models/drafter-config.ts'
 import { drafterConfigJson } from '../../src/models/drafter-config-json.ts'
 import { drafterTensors, initialDrafter } from '../../src/models/drafter-tensors.ts'
-import { encodeSafetensors, type TensorToWrite } from '../../src/safetensors/write.ts'
+import type { TensorToWrite } from '../../src/safetensors/write.ts'
 import { openStore } from '../../src/store/open.ts'
 import { fetchTrainedDrafter, type TrainedDrafter } from '../keeping/trained-drafter.ts'
 import { evaluationOf } from './eval.ts'
@@ -83,13 +84,8 @@ function textsOf({ checkpoint }: TrainedDrafter) {
 /** The drafter as its training began. */
 async function writeUntrained(dir: string, { dir: trained }: TrainedDrafter, seed: number) {
   const { config } = await openDrafter(trained)
-  await mkdir(dir, { recursive: true })
-  await writeFile(
-    join(dir, 'model.safetensors'),
-    encodeSafetensors(initialTensors(config, seed), { format: 'pt' }),
-  )
   const json = drafterConfigJson(config, 'float32')
-  await writeFile(join(dir, 'config.json'), `${JSON.stringify(json, null, 2)}\n`)
+  await writeFolder(dir, drafterFiles(json, initialTensors(config, seed)), { overwrite: true })
   return dir
 }
 

@@ -1,16 +1,13 @@
 import { existsSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readHint } from '../../src/checkpoint/latest.ts'
 import type { WholeCheckpoint } from '../../src/checkpoint/list.ts'
 import { fileKey } from '../../src/checkpoint/names.ts'
 import { readTensors } from '../../src/checkpoint/read-tensors.ts'
 import { newestFirst } from '../../src/checkpoint/restore.ts'
-import { diskFailure } from '../../src/disk-failure.ts'
-import { writeSynced } from '../../src/export/disk-room.ts'
+import { drafterFiles } from '../../src/export/drafter-files.ts'
+import { writeFolder } from '../../src/export/folder.ts'
 import { Failure, isFailure } from '../../src/failure.ts'
-import { makeFolder } from '../../src/new-folder.ts'
-import { encodeSafetensors } from '../../src/safetensors/write.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 
 /** A drafter that was trained into a store, as a folder on this machine. */
@@ -48,20 +45,9 @@ export async function fetchTrainedDrafter(
   })
 }
 
-/** The config last: with it, the folder is a drafter. Whatever dies, each file is whole or none. */
+/** As an export is written: whatever dies, the folder is a whole drafter or none. */
 async function layOut(store: ObjectStore, at: WholeCheckpoint, dir: string): Promise<void> {
   const { files, drafter } = at.state
   const tensors = await readTensors(store, fileKey(at.name, 'model'), files.model)
-  const put = async (name: string, parts: readonly Uint8Array[]): Promise<void> => {
-    const path = join(dir, name)
-    await writeSynced(`${path}.tmp`, parts)
-    await rename(`${path}.tmp`, path)
-  }
-  try {
-    await makeFolder(dir)
-    await put('model.safetensors', encodeSafetensors(tensors, { format: 'pt' }))
-    await put('config.json', [Buffer.from(`${JSON.stringify(drafter, null, 2)}\n`)])
-  } catch (error) {
-    throw diskFailure(error, { what: 'the drafter is not laid out', path: dir })
-  }
+  await writeFolder(dir, drafterFiles(drafter, tensors), { overwrite: true })
 }

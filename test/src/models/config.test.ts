@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isFailure } from '../../../src/failure.ts'
 import { parseTargetConfig } from '../../../src/models/config.ts'
 import { goldenJson } from '../../support/golden.ts'
+import { configPath, refusedBy } from '../../support/refused-config.ts'
 
 const golden = (name: string) => ({ ...Object(goldenJson('targets', name, 'config.json')) })
-const parse = (json: unknown) => parseTargetConfig(json, 'there/config.json')
+const parse = (json: unknown) => parseTargetConfig(json, configPath)
 const qwen3 = (change: object) => ({ ...golden('qwen3_tied_bf16'), ...change })
 const llama = (change: object) => ({ ...golden('llama_rope3_bf16'), ...change })
 const without = (json: object, key: string) =>
   Object.fromEntries(Object.entries(json).filter(([name]) => name !== key))
 
-const refuses = (json: unknown, ...words: readonly string[]) =>
-  assert.throws(
-    () => parse(json),
-    (error) => {
-      assert.ok(isFailure(error, 'invalid'), String(error))
-      for (const word of ['there/config.json', ...words]) {
-        assert.ok(error.message.includes(word), `${error.message}: ${word}`)
-      }
-      return true
-    },
-  )
+const refuses = refusedBy(parseTargetConfig)
 
 test('target config: transformers 4 and 5 spell the same model two ways', () => {
   const { rope_theta, rope_scaling, torch_dtype, ...rest } = llama({})

@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isFailure } from '../../../src/failure.ts'
 import { parseDrafterConfig } from '../../../src/models/drafter-config.ts'
 import { drafterConfigJson } from '../../../src/models/drafter-config-json.ts'
 import { goldenJson } from '../../support/golden.ts'
+import { configPath, refusedBy } from '../../support/refused-config.ts'
 
 const published = (name: string) => ({ ...Object(goldenJson('dflash', name, 'config.json')) })
-const parse = (json: unknown) => parseDrafterConfig(json, 'there/config.json')
+const parse = (json: unknown) => parseDrafterConfig(json, configPath)
 const b8 = (change: object) => ({ ...published('drafter_b8'), ...change })
 const dflash = (change: object) =>
   b8({ dflash_config: { ...published('drafter_b8').dflash_config, ...change } })
 
-const refuses = (json: unknown, ...words: readonly string[]) =>
-  assert.throws(
-    () => parse(json),
-    (error) => {
-      assert.ok(isFailure(error, 'invalid'), String(error))
-      for (const word of ['there/config.json', ...words]) {
-        assert.ok(error.message.includes(word), `${error.message}: ${word}`)
-      }
-      return true
-    },
-  )
+const refuses = refusedBy(parseDrafterConfig)
 
 const names = [
   'drafter_b8',

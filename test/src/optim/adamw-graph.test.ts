@@ -9,14 +9,7 @@ import { FlatTensors, type NamedShape } from '../../../src/optim/flat.ts'
 import { ratesOf } from '../../../src/optim/judge.ts'
 import { runnable } from '../../support/run-graph.ts'
 import { floatsOf, goldenTensors } from '../../support/training/cases.ts'
-
-const plain: AdamwSettings = {
-  betas: [0.9, 0.999],
-  epsilon: 1e-8,
-  weightDecay: 0,
-  clip: null,
-  decayExclude: [],
-}
+import { plainAdamw } from '../../support/training/plain-adamw.ts'
 
 const regions = ['parameters', 'firstMoments', 'secondMoments'] as const
 
@@ -97,7 +90,7 @@ test('adamw graph: twenty steps as in WebAssembly, tensors without decay too', a
     { clip: 1000 },
     { betas: [0.9, 0.95] as const },
   ]) {
-    const settings = { ...plain, ...change }
+    const settings = { ...plainAdamw, ...change }
     const [flat, wanted] = [randomFlat(1), randomFlat(1)]
     const step = await byGraph(flat, shapes, settings)
     const adamw = new Adamw(wanted, settings)
@@ -129,7 +122,7 @@ test('adamw graph: the first step gives the parameters of PyTorch', async () => 
     view('parameters').set(floatsOf(file, name))
     view('gradients').set(floatsOf(gradients, name))
   }
-  const step = await byGraph(flat, tensors, { ...plain, weightDecay: 0.01, clip: 1 })
+  const step = await byGraph(flat, tensors, { ...plainAdamw, weightDecay: 0.01, clip: 1 })
   await step(6e-4, 8.04)
   const golden = goldenTensors('adamw_trainer_step1.safetensors')
   const errors = tensors.flatMap(({ name }) => {
@@ -143,7 +136,7 @@ test('adamw graph: the first step gives the parameters of PyTorch', async () => 
 
 test('adamw graph: a gradient or a loss that is not finite changes nothing', async () => {
   const flat = randomFlat(2)
-  const step = await byGraph(flat, shapes, { ...plain, clip: 1, weightDecay: 0.1 })
+  const step = await byGraph(flat, shapes, { ...plainAdamw, clip: 1, weightDecay: 0.1 })
   giveGradients(flat, 3)
   await step(1e-2, 1)
   const kept = () => flat.places.map(({ view }) => regions.map((region) => view(region).slice()))

@@ -2,19 +2,12 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { seededRandom } from '../../../src/clock.ts'
-import { Adamw, type AdamwSettings } from '../../../src/optim/adamw.ts'
+import { Adamw } from '../../../src/optim/adamw.ts'
 import { FlatTensors, type Region } from '../../../src/optim/flat.ts'
 import { readSafetensors } from '../../../src/safetensors/read.ts'
 import { float32Elements } from '../../../src/tensor/tensor.ts'
 import { golden, goldenJson } from '../../support/golden.ts'
-
-const plain: AdamwSettings = {
-  betas: [0.9, 0.999],
-  epsilon: 1e-8,
-  weightDecay: 0,
-  clip: null,
-  decayExclude: [],
-}
+import { plainAdamw } from '../../support/training/plain-adamw.ts'
 
 function goldenTensors(...path: string[]): Map<string, { shape: number[]; data: Float32Array }> {
   const file = golden('dflash', ...path)
@@ -39,7 +32,7 @@ function goldenStep(): FlatTensors {
 
 test('adamw: the first step gives the parameters of PyTorch', () => {
   const flat = goldenStep()
-  const adamw = new Adamw(flat, { ...plain, weightDecay: 0.01, clip: 1 })
+  const adamw = new Adamw(flat, { ...plainAdamw, weightDecay: 0.01, clip: 1 })
   const stepped = adamw.step({ lr: 6e-4, loss: 8.04 })
   assert.ok(stepped.state === 'applied')
   const { adamw_trainer: want } = goldenJson('dflash', 'expected.json') as {
@@ -63,7 +56,7 @@ function float64Step(
   gradient: Float32Array,
   { t, lr, decay, scale }: { t: number; lr: number; decay: number; scale: number },
 ): void {
-  const [beta1, beta2] = plain.betas
+  const [beta1, beta2] = plainAdamw.betas
   for (let i = 0; i < gradient.length; i++) {
     const g = gradient[i] * scale
     state.m[i] = beta1 * state.m[i] + (1 - beta1) * g
@@ -71,7 +64,7 @@ function float64Step(
     const correctedM = state.m[i] / (1 - beta1 ** t)
     const correctedV = state.v[i] / (1 - beta2 ** t)
     state.p[i] *= 1 - lr * decay
-    state.p[i] -= (lr * correctedM) / (Math.sqrt(correctedV) + plain.epsilon)
+    state.p[i] -= (lr * correctedM) / (Math.sqrt(correctedV) + plainAdamw.epsilon)
   }
 }
 
@@ -98,7 +91,7 @@ function randomFlat(seed: number, bytesMax?: number): FlatTensors {
 
 test('adamw: twenty steps agree with float64, tensors without decay too', () => {
   const flat = randomFlat(1)
-  const settings = { ...plain, weightDecay: 0.1, clip: 0.5, decayExclude: ['norm.weight'] }
+  const settings = { ...plainAdamw, weightDecay: 0.1, clip: 0.5, decayExclude: ['norm.weight'] }
   const adamw = new Adamw(flat, settings)
   const random = seededRandom(2)
   const states = flat.places.map(({ view }) => ({
@@ -147,7 +140,7 @@ const kept = (flat: FlatTensors) =>
 test('adamw: a gradient or a loss that is not finite changes nothing', () => {
   for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
     const flat = randomFlat(3)
-    const adamw = new Adamw(flat, plain)
+    const adamw = new Adamw(flat, plainAdamw)
     adamw.step({ lr: 1e-3, loss: 1 })
     const before = kept(flat)
     assert.deepEqual(adamw.step({ lr: 1e-3, loss: bad }), { state: 'skipped', tensors: [] })
@@ -163,7 +156,7 @@ test('adamw: a gradient or a loss that is not finite changes nothing', () => {
 test('adamw: a gradient whose square is beyond float32 changes nothing', () => {
   for (const clip of [null, 1]) {
     const flat = randomFlat(4)
-    const adamw = new Adamw(flat, { ...plain, clip })
+    const adamw = new Adamw(flat, { ...plainAdamw, clip })
     flat.view('gradients', 'b.weight')[32] = 9e18
     assert.equal(adamw.step({ lr: 1e-3, loss: 1 }).state, 'applied')
     const before = kept(flat)
@@ -181,7 +174,7 @@ test('adamw: a gradient whose square is beyond float32 changes nothing', () => {
 test('adamw: parameters never leave float32, whatever the rate and the decay', () => {
   for (const change of [{}, { clip: 1 }, { weightDecay: 0.1 }, { weightDecay: 1e30 }]) {
     const flat = randomFlat(9)
-    const adamw = new Adamw(flat, { ...plain, ...change })
+    const adamw = new Adamw(flat, { ...plainAdamw, ...change })
     let applied = 0
     for (let step = 0; step < 40; step++) {
       const stepped = adamw.step({ lr: 10 ** step, loss: 1 })
@@ -201,7 +194,7 @@ test('adamw: a gradient of zero moves nothing but by decay', () => {
   const flat = randomFlat(5)
   const before = flat.view('parameters', 'b.weight').slice()
   for (const { view } of flat.places) view('gradients').fill(0)
-  const adamw = new Adamw(flat, { ...plain, weightDecay: 0.5, clip: 1 })
+  const adamw = new Adamw(flat, { ...plainAdamw, weightDecay: 0.5, clip: 1 })
   const stepped = adamw.step({ lr: 0.5, loss: 0 })
   assert.deepEqual(stepped, { state: 'applied', gradientNorm: 0, clipCoefficient: 1 })
   assert.deepEqual(
@@ -214,7 +207,7 @@ test('adamw: micro-batches add up', () => {
   const flat = randomFlat(6)
   const addend = Float32Array.from({ length: 33 }, (_, i) => i)
   const want = flat.view('gradients', 'b.weight').map((value, i) => Math.fround(value + 2 * i))
-  const adamw = new Adamw(flat, plain)
+  const adamw = new Adamw(flat, plainAdamw)
   flat.view('addends', 'b.weight').set(addend)
   adamw.accumulate()
   adamw.accumulate()
@@ -228,7 +221,7 @@ test('adamw: micro-batches add up', () => {
 test('adamw: the same bits however many memories hold the tensors', () => {
   const run = (bytesMax?: number) => {
     const flat = randomFlat(7, bytesMax)
-    const adamw = new Adamw(flat, { ...plain, weightDecay: 0.01, clip: 0.1 })
+    const adamw = new Adamw(flat, { ...plainAdamw, weightDecay: 0.01, clip: 0.1 })
     const steps = [1, 2, 3].map((lr) => adamw.step({ lr: lr * 1e-3, loss: 1 }))
     return { steps, kept: kept(flat) }
   }
@@ -237,14 +230,14 @@ test('adamw: the same bits however many memories hold the tensors', () => {
 
 test('adamw: moments taken over with their step go on to the same bits', () => {
   const straight = randomFlat(8)
-  const one = new Adamw(straight, plain)
+  const one = new Adamw(straight, plainAdamw)
   one.step({ lr: 1e-3, loss: 1 })
   const resumed = new FlatTensors(shapes)
   for (const region of ['parameters', 'gradients', 'firstMoments', 'secondMoments'] as const) {
     resumed.fill(region, copies(straight, region))
   }
   one.step({ lr: 1e-3, loss: 1 })
-  new Adamw(resumed, plain, 1).step({ lr: 1e-3, loss: 1 })
+  new Adamw(resumed, plainAdamw, 1).step({ lr: 1e-3, loss: 1 })
   assert.deepEqual(kept(resumed), kept(straight))
 })
 

@@ -15,6 +15,7 @@ import { openDataset } from '../../../src/dataset/shards.ts'
 import { readSafetensors } from '../../../src/safetensors/read.ts'
 import { float32Elements } from '../../../src/tensor/tensor.ts'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
+import { runThrough } from '../../support/commands/finished-run.ts'
 import {
   filesBelow,
   fileUrl,
@@ -56,9 +57,7 @@ const store = (name: string) => fileUrl(dir, name, 'store')
 before(async () => {
   await writeRows(data, rows)
   for (const [name, target] of Object.entries(runs)) {
-    const settings = { dataset: { path: data }, ...(target && { target }) }
-    const ended = await draftsmith(['run', writeConfig(dir, name, settings)], { dir })
-    assert.equal(ended.code, 0, ended.stderr)
+    await runThrough(dir, name, { dataset: { path: data }, ...(target && { target }) })
   }
 })
 

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { encodeSafetensors } from '../../../src/safetensors/write.ts'
 import { assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
+import { runThrough } from '../../support/commands/finished-run.ts'
 import { filesBelow, folder, listing, writeConfig } from '../../support/commands/golden-job.ts'
 import { start } from '../../support/crash/process.ts'
 
 /** What another run extracted: 12 files, as they lie in its store. */
 async function earlier(dir: string): Promise<string> {
-  const { code, stderr } = await draftsmith(['run', writeConfig(dir, 'earlier')], { dir })
-  assert.equal(code, 0, stderr)
+  await runThrough(dir, 'earlier')
   return join(dir, 'earlier/store/hidden-states')
 }
 

@@ -3,6 +3,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
+import { type FinishedRun, finishedRun } from '../../support/commands/finished-run.ts'
 import {
   filesBelow,
   fileUrl,
@@ -10,40 +11,27 @@ import {
   goldenTarget,
   type JobSettings,
   listing,
-  writeConfig,
 } from '../../support/commands/golden-job.ts'
 
 /** Commands on a store that holds a run already: whole, damaged, or another's. */
 
 const dir = folder({ after })
-/** The finished run, of several segments; tests work on copies of it. */
-const whole = join(dir, 'whole', 'store')
-const commit = { every: 3, seconds: 10 }
-
+let run: FinishedRun
 before(async () => {
-  const { code, stderr } = await draftsmith(['run', writeConfig(dir, 'whole', { commit })], { dir })
-  assert.equal(code, 0, stderr)
+  run = await finishedRun(dir)
 })
 
-function copy(name: string): string {
-  const path = join(dir, name, 'store')
-  cpSync(whole, path, { recursive: true })
-  return path
-}
+const copy = (name: string): string => run.copy(name).path
 
 const segmentsOf = (store: string): string[] =>
   filesBelow(join(store, 'manifest', 'segments')).map((path) => `manifest/segments/${path}`)
-
-/** A configuration whose store is the one of this name. */
-const configFor = (name: string, settings: JobSettings = {}): string =>
-  writeConfig(dir, name, { commit, ...settings })
 
 test('run: a store of another run is refused, both values are named, nothing changes', async () => {
   const store = copy('other')
   const found = listing(store)
   const asRun = async (settings: JobSettings, says: RegExp[], name: string): Promise<void> => {
     const shared = { store: fileUrl(store), work: join(dir, 'other', name), ...settings }
-    const ended = await draftsmith(['run', configFor(`other-${name}`, shared)], { dir })
+    const ended = await draftsmith(['run', run.configFor(`other-${name}`, shared)], { dir })
     const remedy = /Use another prefix for this run/
     assertRefused(ended, { says: [/store belongs to another run. store=file:/, ...says, remedy] })
   }
@@ -63,7 +51,7 @@ test('run: a store of another run is refused, both values are named, nothing cha
 test('check: a store of another run is refused as well', async () => {
   const store = copy('checked')
   const found = listing(store)
-  const path = configFor('checked', { extract: { dtype: 'f16' } })
+  const path = run.configFor('checked', { extract: { dtype: 'f16' } })
   const { code, stdout } = await draftsmith(['check', path], { dir })
   assert.equal(code, 2)
   assert.match(stdout, /^WRONG {2}store: contents .*another run/m)
@@ -74,7 +62,7 @@ test('check: a store of another run is refused as well', async () => {
 
 test('run: a plan that changed is warned of, and the run goes on', async () => {
   copy('plan')
-  const path = configFor('plan', { extract: { dtype: 'f32', tokenBudget: 128 } })
+  const path = run.configFor('plan', { extract: { dtype: 'f32', tokenBudget: 128 } })
   const ended = await draftsmith(['run', path, '--json'], { dir })
   assert.equal(ended.code, 0, ended.stderr)
   assert.match(ended.stderr, /"change":"tokenBudget: store=64, now=128"/)
@@ -91,7 +79,7 @@ test('a damaged manifest is refused by name everywhere, and nothing changes', as
     const key = segmentsOf(store)[0]
     damage(join(store, key))
     const found = withoutConfig(listing(store))
-    const path = configFor(name)
+    const path = run.configFor(name)
     const [ran, checked, verified] = await Promise.all([
       draftsmith(['run', path, '--json'], { dir }),
       draftsmith(['check', path], { dir }),
@@ -180,8 +168,8 @@ test('resume: what the store lacks, and a target that is another, are told first
   const index = copy('torn-index')
   writeFileSync(join(index, 'dataset', 'index.json'), '{}')
   const moved = copy('moved')
-  const run = readFileSync(join(moved, 'run.json'), 'utf8')
-  writeFileSync(join(moved, 'run.json'), run.replace(goldenTarget(), '/nowhere/model'))
+  const stored = readFileSync(join(moved, 'run.json'), 'utf8')
+  writeFileSync(join(moved, 'run.json'), stored.replace(goldenTarget(), '/nowhere/model'))
   const qwen2 = goldenTarget('qwen2_bias_bf16')
   const cases: [string, string, string[], RegExp[]][] = [
     ['nothing', fileUrl(dir, 'nothing'), [], [/holds no run. store=file:/, /Name the store/]],
@@ -190,16 +178,16 @@ test('resume: what the store lacks, and a target that is another, are told first
     ['run', fileUrl(torn), [], [/run.json cannot be read.*id: /, /Use another prefix, or restore/]],
     ['index', fileUrl(index), [], [/index cannot be read.*key=dataset\/index.json/, /Restore it/]],
     ['moved', fileUrl(moved), [], [/target is not there. path=\/nowhere\/model/, /--target/]],
-    ['target', fileUrl(whole), ['--target', qwen2], [/another run/, /"qwen3", now="qwen2"/]],
+    ['target', fileUrl(run.path), ['--target', qwen2], [/another run/, /"qwen3", now="qwen2"/]],
   ]
-  const found = listing(whole)
+  const found = listing(run.path)
   const refuse = async ([name, url, args, says]: (typeof cases)[number]): Promise<void> => {
     const work = join(dir, `resume-${name}`)
     assertRefused(await draftsmith(['resume', url, '--work', work, ...args], { dir }), { says })
     assert.deepEqual(filesBelow(work), [])
   }
   await Promise.all(cases.map(refuse))
-  assert.deepEqual(listing(whole), found)
+  assert.deepEqual(listing(run.path), found)
 })
 
 test('resume: a machine that has nothing gets the dataset, and finds all done', async () => {

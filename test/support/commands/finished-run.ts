@@ -12,24 +12,32 @@ import { fileUrl, type JobSettings, writeConfig } from './golden-job.ts'
 /** A finished run of several segments, in a folder; tests work on copies of it. */
 
 export interface FinishedRun {
+  /** Of its own store. */
+  readonly path: string
   /** A store of this name, like the finished one: its folder and its URL. */
   copy(name: string): { readonly path: string; readonly url: string }
   /** A configuration whose store is the copy of this name. */
-  configFor(name: string): string
+  configFor(name: string, settings?: JobSettings): string
 }
 
 const settings: JobSettings = { commit: { every: 3, seconds: 10 } }
 
-export async function finishedRun(dir: string): Promise<FinishedRun> {
-  const { code, stderr } = await draftsmith(['run', writeConfig(dir, 'whole', settings)], { dir })
+/** A run of this name, from its beginning to its end. */
+export async function runThrough(dir: string, name: string, of: JobSettings = {}): Promise<void> {
+  const { code, stderr } = await draftsmith(['run', writeConfig(dir, name, of)], { dir })
   assert.equal(code, 0, stderr)
+}
+
+export async function finishedRun(dir: string): Promise<FinishedRun> {
+  await runThrough(dir, 'whole', settings)
   return {
+    path: join(dir, 'whole', 'store'),
     copy(name) {
       const path = join(dir, name, 'store')
       cpSync(join(dir, 'whole', 'store'), path, { recursive: true, preserveTimestamps: true })
       return { path, url: fileUrl(path) }
     },
-    configFor: (name) => writeConfig(dir, name, settings),
+    configFor: (name, other = {}) => writeConfig(dir, name, { ...settings, ...other }),
   }
 }
 
