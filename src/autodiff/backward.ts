@@ -43,6 +43,7 @@ type Found = Map<string, Value>
 class Walk {
   readonly #graph: Graph
   readonly #wrt: readonly Value[]
+  readonly #sums = new Map<string, number>()
 
   constructor(graph: Graph, wrt: readonly Value[]) {
     this.#graph = graph
@@ -73,10 +74,16 @@ class Walk {
   /** A shared value's gradient is the sum over those who use it. */
   #add(found: Found, input: Value, gradient: Value): void {
     const before = found.get(input.name)
-    const sum = before
-      ? this.#graph.node(`${input.name}+${gradient.name}`, 'Add', [before, gradient], {})
-      : gradient
-    found.set(input.name, sum)
+    found.set(input.name, before ? this.#sum(input, before, gradient) : gradient)
+  }
+
+  /** One value may come as the gradient of several uses: each sum has a name of its own. */
+  #sum(input: Value, before: Value, gradient: Value): Value {
+    const local = `${input.name}+${gradient.name}`
+    const times = this.#sums.get(local) ?? 0
+    this.#sums.set(local, times + 1)
+    const name = times === 0 ? local : `${local}.${times}`
+    return this.#graph.node(name, 'Add', [before, gradient], {})
   }
 
   /** Builds the region once more, not before its outputs' gradients are there, and walks that. */

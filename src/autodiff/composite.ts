@@ -1,4 +1,5 @@
 /** Composites: several nodes with one gradient, by hand where that is shorter or holds less. */
+import { Failure } from '../failure.ts'
 import { Builder } from '../graph/builder.ts'
 import type { Graph } from '../graph/graph.ts'
 import type { Value } from '../graph/ops.ts'
@@ -19,9 +20,13 @@ export interface CompositePull<I, S, R> {
   readonly inputs: I
   readonly settings: S
   readonly outputs: R
-  /** Of the first output. The others carry none. */
+  /** Of the first output. The others carry none: a loss that depends on them is refused. */
   readonly g: Value
 }
+
+/** A loss that depends on it would miss a part of its gradient without a word. */
+const withoutGradient = (name: string, output: number): Failure =>
+  new Failure('invalid', `an output has no gradient here. of=${name}, output=${output} (from 0)`)
 
 /** @returns  what adds the composite to a graph, its nodes named under `name` */
 export function composite<I extends Inputs, S, R extends readonly [Value, ...Value[]]>({
@@ -36,7 +41,12 @@ export function composite<I extends Inputs, S, R extends readonly [Value, ...Val
       name,
       inputs,
       outputs,
-      vjp: (b, [g]) => (g ? vjp({ b, inputs, settings, outputs, g }) : []),
+      vjp(b, [g, ...others]) {
+        others.forEach((other, i) => {
+          if (other) throw withoutGradient(name, i + 1)
+        })
+        return g ? vjp({ b, inputs, settings, outputs, g }) : []
+      },
     })
     return outputs
   }

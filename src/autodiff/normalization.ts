@@ -1,4 +1,5 @@
 /** Gradients of the RMS norm, y = x̂ ⊙ w with x̂ = x · r and r = 1 / √(mean(x²) + ε). */
+import { Failure } from '../failure.ts'
 import type { Builder } from '../graph/builder.ts'
 import type { Value } from '../graph/ops.ts'
 import type { InputGradient } from '../graph/tape.ts'
@@ -15,8 +16,11 @@ interface Normed {
 export function simplifiedNormalization({
   b,
   node,
-  g: [g],
+  g: [g, ofRoot],
 }: Pull<'SimplifiedLayerNormalization'>): readonly InputGradient[] {
+  if (ofRoot) {
+    throw new Failure('invalid', `the root of a norm has no gradient here. node=${node.name}`)
+  }
   const [x, scale] = node.inputs
   const [, r] = node.outputs
   return g ? through(b, { x, scale, r }, g) : []

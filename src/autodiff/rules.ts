@@ -173,7 +173,8 @@ export const vjpRules: { readonly [O in Op]: VjpRule<O> } = {
         },
       },
       g,
-    ) => [() => b.graph.cast(b.name('cast'), g, x.dtype)],
+      // A float that was cut to an integer is a step, and an integer has no gradient.
+    ) => [isFloat(x) && isFloat(g) ? () => b.graph.cast(b.name('cast'), g, x.dtype) : null],
   ),
   BitCast: constant,
   Gather: one(picked),
@@ -233,6 +234,8 @@ export const vjpRules: { readonly [O in Op]: VjpRule<O> } = {
   GroupQueryAttention: refused,
   Loop: refused,
 }
+
+const isFloat = ({ dtype }: Value): boolean => ['F32', 'F16', 'BF16'].includes(dtype)
 
 const size = (shape: readonly number[]): number => shape.reduce((product, dim) => product * dim, 1)
 

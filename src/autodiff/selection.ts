@@ -1,5 +1,5 @@
 /** Gradients of operators that pick, join and cut: each element's goes back to its place. */
-
+import { Failure } from '../failure.ts'
 import type { Builder } from '../graph/builder.ts'
 import { lengths } from '../graph/builder.ts'
 import type { Value } from '../graph/ops.ts'
@@ -53,6 +53,11 @@ function added(b: Builder, { shape, indices, updates }: Updates): Value {
 
 export function scattered({ b, node }: Pull<'ScatterND'>, g: Value): readonly InputGradient[] {
   const [, indices] = node.inputs
+  const { text } = node.attributes.reduction
+  if (text !== 'add') {
+    const facts = `node=${node.name}, reduction=${text}, at=${node.origin()}`
+    throw new Failure('invalid', `only a scatter that adds has a gradient here. ${facts}`)
+  }
   const flat = () => b.reshape(indices, [Number(indices.shape[0])])
   return [() => g, null, () => b.op('Gather', [g, flat()], { axis: 0 })]
 }

@@ -48,11 +48,12 @@ export function best(row: Float32Array): { readonly id: number; readonly lead: n
       id = i
     } else if (value > second) second = value
   }
-  if (first === Number.NEGATIVE_INFINITY) {
-    throw new Failure('invalid', 'a model gives no number for a token: its weights are damaged')
-  }
+  if (first === Number.NEGATIVE_INFINITY) throw withoutNumber()
   return { id, lead: first - second }
 }
+
+const withoutNumber = (): Failure =>
+  new Failure('invalid', 'a model gives no number for a token: its weights are damaged')
 
 /**
  * Tokens come as the target alone would draw them at this temperature. A draft is the drafter's
@@ -84,9 +85,14 @@ export function drawing({
   }
 }
 
-/** e^((x − max x) / temperature): probabilities, but for their sum. */
+/**
+ * e^((x − max x) / temperature): probabilities, but for their sum.
+ *
+ * @throws  Failure `invalid`: one of them is no number, or the greatest is infinite
+ */
 function weightsAt(row: Float32Array, temperature: number): Float64Array {
   const top = row.reduce((greatest, value) => Math.max(greatest, value), Number.NEGATIVE_INFINITY)
+  if (!Number.isFinite(top)) throw withoutNumber()
   return Float64Array.from(row, (value) => Math.exp((value - top) / temperature))
 }
 

@@ -1,9 +1,10 @@
 /** A folder of a few files that belong together, and of nothing else unless one says so. */
-import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
+import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { diskFailure } from '../disk-failure.ts'
 import { Failure, hasCode } from '../failure.ts'
 import { makeFolder } from '../new-folder.ts'
+import { readRange } from '../safetensors/read.ts'
 import { writeSynced } from './disk-room.ts'
 
 export interface FileToWrite {
@@ -83,23 +84,17 @@ async function differing(
 
 async function isSame(path: string, parts: readonly Uint8Array[]): Promise<boolean> {
   await using file = await open(path)
+  const holdsAt = async (start: number, want: Uint8Array) =>
+    Buffer.compare(await readRange(file, { path, start, end: start + want.length }), want) === 0
   const stats = await file.stat()
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0)
   if (!stats.isFile() || stats.size !== bytes) return false
   let at = 0
   for (const part of parts) {
-    if (!(await holdsAt(file, at, part))) return false
+    for (let from = 0; from < part.byteLength; from += compareBytes) {
+      if (!(await holdsAt(at + from, part.subarray(from, from + compareBytes)))) return false
+    }
     at += part.byteLength
-  }
-  return true
-}
-
-async function holdsAt(file: FileHandle, position: number, part: Uint8Array): Promise<boolean> {
-  for (let at = 0; at < part.byteLength; at += compareBytes) {
-    const want = part.subarray(at, at + compareBytes)
-    const found = Buffer.alloc(want.byteLength)
-    await file.read(found, 0, found.length, position + at)
-    if (Buffer.compare(found, want) !== 0) return false
   }
   return true
 }

@@ -1,5 +1,6 @@
 import { Failure } from '../failure.ts'
 import type { DraftVocab } from '../models/draft-vocab.ts'
+import { frozenNames } from '../models/frozen.ts'
 import type { Target } from '../models/target.ts'
 import { readTensor } from '../safetensors/read.ts'
 import { float32Elements } from '../tensor/tensor.ts'
@@ -11,7 +12,7 @@ import { float32Elements } from '../tensor/tensor.ts'
  * @throws   Failure `invalid`: the target has no head, or one of another vocabulary
  */
 export async function headRows(target: Target, vocab: DraftVocab): Promise<Float32Array> {
-  const name = target.config.tiedEmbeddings ? 'model.embed_tokens.weight' : 'lm_head.weight'
+  const { head: name } = frozenNames(target.config.tiedEmbeddings)
   const weight = target.weights.tensors.get(name)
   const want = `${vocab.vocabSize},${target.hiddenSize}`
   if (weight?.shape.join() === want) {

@@ -13,6 +13,7 @@ import { readSafetensors, readTensor } from '../safetensors/read.ts'
 import { encodeSafetensors } from '../safetensors/write.ts'
 import { float32ToBfloat16 } from '../tensor/bfloat16.ts'
 import { statesDType } from '../tensor/dtype.ts'
+import { hasNonFinite } from '../tensor/finite.ts'
 import { float32ToFloat16 } from '../tensor/float16.ts'
 import { float32Elements } from '../tensor/tensor.ts'
 
@@ -77,6 +78,7 @@ async function normWeight(target: Target): Promise<Float32Array> {
  *
  * @param bytes  of the file as it was stored, in memory of the caller's own: it is changed
  * @param name   for messages
+ * @throws       Failure `corrupt`: it is no sample of its run; `invalid`: a state is beyond its type
  */
 export function beforeNorm(
   bytes: Uint8Array,
@@ -93,7 +95,9 @@ export function beforeNorm(
     const data = states.data.subarray(end - stateBytes, end)
     const values = float32Elements({ ...states, shape: [weight.length], data })
     const divided = values.map((value, i) => value / weight[i])
-    data.set(new Uint8Array(narrowed[dtype](divided).buffer))
+    const bytes = new Uint8Array(narrowed[dtype](divided).buffer)
+    if (hasNonFinite(bytes, statesDType[dtype])) throw beyond(dtype, name)
+    data.set(bytes)
   }
   const captures = metadata.get('captures')?.replace(/final$/, 'before_final_norm')
   return encodeSafetensors([...tensors.values()], {
@@ -101,6 +105,12 @@ export function beforeNorm(
     ...(captures !== undefined && { captures }),
   })
 }
+
+/** f16 ends at 65,504, and a norm's weight may be small. */
+const beyond = (dtype: StoredDType, name: string): Failure =>
+  new Failure('invalid', `a state before the norm has no number in ${dtype}. file=${name}`, {
+    remedy: 'Extract with the last layer as the last of target.layers, or give --last-as-is.',
+  })
 
 const narrowed: {
   readonly [D in StoredDType]: (values: Float32Array<ArrayBuffer>) => {

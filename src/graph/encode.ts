@@ -62,9 +62,15 @@ export function encodeGraph(graph: Graph, version: 'newest' | 'webgpu' = 'newest
   return toBinary(ModelProtoSchema, model)
 }
 
-function graphOf(graph: Graph, name: string): MessageInitShape<typeof GraphProtoSchema> {
+/** @param around  of the graph around it, whose values it may use */
+function graphOf(
+  graph: Graph,
+  name: string,
+  around: Names = new Map(),
+): MessageInitShape<typeof GraphProtoSchema> {
   const { nodes, initializers } = reachable(graph)
-  const { names, copies } = outputNames(graph, nodes)
+  const { names: own, copies } = outputNames(graph, nodes)
+  const names = new Map([...around, ...own])
   return {
     name,
     input: graph.inputs.map((value) => valueInfo(value.name, value)),
@@ -134,7 +140,7 @@ function node(
     domain: contribOps.has(op) ? contribDomain : '',
     input: inputs.map((input) => (input ? nameOf(input) : '')),
     output: outputs.map(nameOf),
-    attribute: Object.entries(attributes).map(([key, value]) => attribute(key, value)),
+    attribute: Object.entries(attributes).map(([key, value]) => attribute(key, value, names)),
   }
 }
 
@@ -145,14 +151,14 @@ const copyNode = ({ name, value }: { name: string; value: Value }, names: Names)
   output: [name],
 })
 
-function attribute(name: string, value: Attribute): AttributeProto {
+function attribute(name: string, value: Attribute, names: Names): AttributeProto {
   const types = AttributeProto_AttributeType
   if (typeof value === 'number') return attributeProto({ name, type: types.INT, i: BigInt(value) })
   if (typeof value === 'string') {
     return attributeProto({ name, type: types.INT, i: BigInt(dataTypes[value]) })
   }
   if ('graph' in value) {
-    const g = create(GraphProtoSchema, graphOf(value.graph, name))
+    const g = create(GraphProtoSchema, graphOf(value.graph, name, names))
     return attributeProto({ name, type: types.GRAPH, g })
   }
   if ('text' in value) {

@@ -133,7 +133,7 @@ export class Graph {
 
   /** A float32 scalar known while building. The same one is kept once. */
   scalar(number: number): Value {
-    const key = `f32(${number})`
+    const key = `f32(${Object.is(number, -0) ? '-0' : number})`
     const known = this.#constants.get(key)
     if (known) return known
     const value: Value = { dtype: 'F32', shape: [], name: this.#claimWhole(key) }

@@ -155,7 +155,8 @@ export const inferRules: InferRules = {
     return [{ dtype: x.dtype, shape: perm.map((axis) => x.shape[axis]) }]
   },
   Reshape: ([x, shape]) => [{ dtype: x.dtype, shape: reshape(x.shape, contents(shape)) }],
-  Squeeze: ([x]) => [{ ...x, shape: x.shape.filter((dim) => dim !== 1) }],
+  // A named length may turn out to be 1, and would be dropped too.
+  Squeeze: ([x]) => [{ ...x, shape: x.shape.filter((dim) => fixed(dim) !== 1) }],
   Shape([x], { start, end }) {
     need(start >= 0 && start <= end && end <= x.shape.length, `no axes [${start}, ${end})`)
     return [{ dtype: 'I64', shape: [end - start], holds: x.shape.slice(start, end) }]
@@ -179,7 +180,7 @@ export const inferRules: InferRules = {
   SimplifiedLayerNormalization([x, scale]) {
     need(x.dtype === scale.dtype, 'x and scale differ in type')
     need(scale.shape.length === 1 && scale.shape[0] === x.shape.at(-1), 'scale is not one row of x')
-    return [floating(x), { dtype: x.dtype, shape: [...x.shape.slice(0, -1), 1] }]
+    return [floating(x), { dtype: 'F32', shape: [...x.shape.slice(0, -1), 1] }]
   },
   RotaryEmbedding([x, positions, cos, sin], { num_heads, rotary_embedding_dim }) {
     const [batch, tokens, width] = x.shape

@@ -121,10 +121,10 @@ interface Ops {
     readonly inputs: readonly [data: Value, indices: Value]
     readonly attributes: { readonly axis: number }
   }
-  /** `data`, to whose rows named by `indices` [rows, 1] those of `updates` are added. */
+  /** `data`, whose rows named by `indices` [rows, 1] those of `updates` replace, or add to. */
   readonly ScatterND: {
     readonly inputs: readonly [data: Value, indices: Value, updates: Value]
-    readonly attributes: { readonly reduction: Text }
+    readonly attributes: { readonly reduction: Text<'add' | 'none'> }
   }
   readonly Concat: {
     readonly inputs: readonly [first: Value, ...more: Value[]]
@@ -146,7 +146,7 @@ interface Ops {
   }
   /** In `shape`, 0 copies the dimension at its place and one -1 takes what is left. */
   readonly Reshape: Binary
-  /** Drops every dimension of length 1. */
+  /** Drops every dimension of length 1; all lengths are known while building. */
   readonly Squeeze: Unary
   /** The lengths of dimensions [start, end), as an I64 vector. */
   readonly Shape: {
@@ -221,8 +221,8 @@ export interface Float {
 }
 
 /** A word, told from the name of an element type. */
-interface Text {
-  readonly text: string
+interface Text<T extends string = string> {
+  readonly text: T
 }
 
 export type Op = keyof Ops

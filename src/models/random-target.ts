@@ -1,9 +1,10 @@
 /**
  * A target with random weights, for benchmarks and the demo: the cost of a real one, no download.
  */
-import { mkdir, open, writeFile } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { seededRandom } from '../clock.ts'
+import { makeFolder } from '../new-folder.ts'
 import { encodeSafetensors, type TensorToWrite } from '../safetensors/write.ts'
 import { float32ToBfloat16 } from '../tensor/bfloat16.ts'
 import type { TargetConfig } from './config.ts'
@@ -26,7 +27,7 @@ export interface RandomTarget
  * @returns  the bytes of model.safetensors
  */
 export async function writeRandomTarget(dir: string, target: RandomTarget): Promise<number> {
-  await mkdir(dir, { recursive: true })
+  await makeFolder(dir)
   const parts = encodeSafetensors([...randomWeights(target)], { format: 'pt' })
   await using file = await open(join(dir, 'model.safetensors'), 'w')
   for (const part of parts) await file.writeFile(part)

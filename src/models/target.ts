@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
+import { readRange } from '../safetensors/read.ts'
 import { type Family, parseTargetConfig, type TargetConfig } from './config.ts'
 import { openWeights, type Weights, type WeightsFile } from './weights.ts'
 
@@ -108,11 +109,8 @@ async function stamp(paths: readonly string[]): Promise<string> {
  */
 async function* samples({ path, bytes, dataStart }: WeightsFile): AsyncGenerator<Uint8Array> {
   await using handle = await open(path)
-  const read = async (position: number, length: number) => {
-    const buffer = Buffer.alloc(length)
-    await handle.read(buffer, 0, length, position)
-    return buffer
-  }
+  const read = (start: number, length: number) =>
+    readRange(handle, { path, start, end: start + length })
   yield read(0, dataStart)
   const last = Math.max(dataStart, bytes - sampleBytes)
   for (let i = 0; i < samplesPerFile; i++) {

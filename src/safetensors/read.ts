@@ -80,7 +80,15 @@ interface Range {
   readonly end: number
 }
 
-async function readRange(handle: FileHandle, { path, start, end }: Range): Promise<Uint8Array> {
+/**
+ * Bytes [start, end) of a file, whole, however few a system call gives.
+ *
+ * @throws  Failure `corrupt`: the file ends before them
+ */
+export async function readRange(
+  handle: FileHandle,
+  { path, start, end }: Range,
+): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(end - start)
   let filled = 0
   while (filled < bytes.length) {

@@ -7,7 +7,6 @@ import { randomBytes } from 'node:crypto'
 import {
   copyFile,
   link,
-  mkdir,
   readdir,
   readFile,
   rename,
@@ -21,6 +20,7 @@ import { type Clock, wallClock } from '../clock.ts'
 import { Failure, hasCode } from '../failure.ts'
 import { encodeGraph } from '../graph/encode.ts'
 import type { Graph } from '../graph/graph.ts'
+import { makeFolder } from '../new-folder.ts'
 import { withholdOutputs } from './withheld-output.ts'
 
 const temporaryEnding = '.tmp'
@@ -53,7 +53,7 @@ export async function prepareModel(
     if (!(data instanceof Uint8Array)) files.set(data.name, data.path)
   }
   try {
-    await mkdir(dir, { recursive: true })
+    await makeFolder(dir)
     await sweep(dir, clock)
     for (const [name, path] of files) await placeWeights(path, join(dir, name), onCopy)
     const model = join(dir, 'model.onnx')

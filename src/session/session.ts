@@ -12,7 +12,7 @@ import { isWithheld, withheldOutput } from './withheld-output.ts'
 
 /** Where a model runs, on how many threads, and who may end it. */
 export interface SessionOptions {
-  /** `cpu`, `cuda` or `cuda:N`. */
+  /** `cpu`, `webgpu`, `cuda` or `cuda:N`. */
   readonly device: string
   /** How many compute, the calling one among them. */
   readonly threads: number

@@ -4,6 +4,7 @@ import { type Random, seededRandom } from '../../../src/clock.ts'
 import { decodeAlone, speculate } from '../../../src/decode/speculate.ts'
 import { type Logits, rowOf } from '../../../src/decode/text.ts'
 import { best, drawing, greedily, type Verify } from '../../../src/decode/verify.ts'
+import { isFailure } from '../../../src/failure.ts'
 import { chiSquareMax, chiSquareOf } from '../../support/chi-square.ts'
 import { decodingPair } from '../../support/decoding.ts'
 import { golden } from '../../support/golden.ts'
@@ -25,6 +26,18 @@ test('verify: drafts stand up to the first that the target would not say', () =>
 test('verify: of equals the first is the best, and leads by nothing; NaN is never', () => {
   assert.deepEqual(best(Float32Array.of(1, 3, 3)), { id: 1, lead: 0 })
   assert.deepEqual(best(Float32Array.of(Number.NaN, -2, Number.NaN, -1)), { id: 3, lead: 1 })
+})
+
+test('verify: nothing is drawn from logits that are no numbers', () => {
+  const verify = drawing({ temperature: 1, random: seededRandom(1) })
+  for (const bad of [Number.NaN, Number.POSITIVE_INFINITY]) {
+    for (const drafts of [[], [1]]) {
+      assert.throws(
+        () => verify(drafts, logitsOf([0, bad, 1], [1, 2, 3])),
+        (error) => isFailure(error, 'invalid') && /gives no number/.test(error.message),
+      )
+    }
+  }
 })
 
 /** The share of each token at this temperature. */

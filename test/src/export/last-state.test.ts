@@ -50,6 +50,15 @@ for (const dtype of ['bf16', 'f16', 'f32'] as const) {
   })
 }
 
+test('last state: one that its type cannot hold without the norm is refused', () => {
+  const weight = Float32Array.of(4, 1e-5)
+  assert.throws(
+    () => beforeNorm(sample('f16'), { weight, dtype: 'f16', name: 'k' }),
+    (error) => isFailure(error, 'invalid') && /no number in f16. file=k/.test(error.message),
+  )
+  beforeNorm(sample('f32'), { weight, dtype: 'f32', name: 'k' })
+})
+
 test('last state: a file of another type or width is corrupt', () => {
   const weight = Float32Array.of(4, 1)
   const isCorrupt = (error: unknown) => isFailure(error, 'corrupt')

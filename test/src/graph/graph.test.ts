@@ -138,3 +138,14 @@ test('graph: attention takes a past of keys and values that is long enough for b
   refuses(() => attention('one', undefined), 'a past has keys and values')
   refuses(() => attention('other', key), 'a past is not [')
 })
+
+test('graph: a length that runs bring is not squeezed away where it is 1', () => {
+  const { graph, values } = graphWith(['F32', ['tokens', 1, 4]])
+  refuses(() => graph.node('y', 'Squeeze', [values[0]], {}), 'tokens is not known while building')
+})
+
+test('graph: minus zero is another constant than zero', () => {
+  const graph = new Graph()
+  assert.notEqual(graph.scalar(-0), graph.scalar(0))
+  assert.ok(Object.is(graph.numbers(graph.scalar(-0))?.[0], -0))
+})

@@ -26,6 +26,8 @@ function looping(carriedShape: readonly number[] = [2]): Graph {
   })
   graph.output('last', last)
   graph.output('all', all)
+  // What leaves the outer graph has another name in the file: the body must know it by that one.
+  graph.output('negated', factor)
   return graph
 }
 
@@ -33,12 +35,13 @@ test('loop: carries on, gathers, and computes with values of the graph around it
   const graph = looping()
   assert.deepEqual(
     graph.outputs.map(({ value }) => value.shape),
-    [[2], [3, 2]],
+    [[2], [3, 2], []],
   )
   const run = await runnable(graph)
-  const { last, all } = await run({ x: Float32Array.of(1, 2), f: Float32Array.of(-3) })
+  const { last, all, negated } = await run({ x: Float32Array.of(1, 2), f: Float32Array.of(-3) })
   assert.deepEqual(Array.from<number | bigint>(last), [40, 67])
   assert.deepEqual(Array.from<number | bigint>(all), [1, 2, 4, 7, 13, 22])
+  assert.deepEqual(Array.from<number | bigint>(negated), [3])
 })
 
 test('loop: what changes its shape on the way is refused, and an input bound to another', () => {

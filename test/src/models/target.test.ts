@@ -48,6 +48,13 @@ test('target: what config.json says of it', async () => {
   assert.deepEqual([family, layers, hiddenSize, vocabSize], ['qwen3', 6, 64, 320])
 })
 
+test('target: one that is cut after it was opened has no fingerprint', async (t) => {
+  const dir = await copy(t)
+  const target = await openTarget(dir)
+  await truncate(join(dir, 'model.safetensors'), target.weights.files[0].dataStart + 10)
+  await refuses(target.fingerprint(), 'corrupt', 'file was cut while it was read')
+})
+
 test('target: sharded, widened or at odd offsets, its states are the same', async (t) => {
   const dir = await scratch(t)
   const tensors = weightsOf(tiny)
