@@ -78,7 +78,7 @@ async function normWeight(target: Target): Promise<Float32Array> {
  *
  * @param bytes  of the file as it was stored, in memory of the caller's own: it is changed
  * @param name   for messages
- * @throws       Failure `corrupt`: it is no sample of its run; `invalid`: a state is beyond its type
+ * @throws       Failure `corrupt`: no sample of its run; `invalid`: a state is beyond its type
  */
 export function beforeNorm(
   bytes: Uint8Array,
