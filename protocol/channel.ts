@@ -83,6 +83,19 @@ function endpoint(port: Port, unsendable: (error: unknown) => void = () => undef
  * reaches the asker; what is no Failure also ends this thread, for its supervisor to see.
  */
 export function serve<C extends Contract>(port: Port, contract: C, handlers: Handlers<C>): void {
+  serveBy(port, { contract, handlers, die: dieOf })
+}
+
+/** @param answering  `die` ends whoever answers; called when its asker has been told */
+export function serveBy<C extends Contract>(
+  port: Port,
+  answering: {
+    readonly contract: C
+    readonly handlers: Handlers<C>
+    readonly die: (error: unknown) => void
+  },
+): void {
+  const { contract, handlers, die } = answering
   const table = new Map<string, (ask: never) => unknown>(
     Object.keys(contract).map((request) => [request, handlers[request as keyof C]]),
   )
@@ -92,18 +105,17 @@ export function serve<C extends Contract>(port: Port, contract: C, handlers: Han
       return giving({ kind: 'answer', value }, givenBy(value))
     } catch (error) {
       if (error instanceof Failure) return { kind: 'failure', error: packError(error) }
-      dieOf(error)
+      die(error)
       return { kind: 'bug', error: packError(error) }
     }
   }
   // In an Error of its own: of a DOMException that ends a thread, the supervisor is told nothing.
-  const unsendable = (error: unknown) =>
-    dieOf(new Error(`no answer can be sent: ${explain(error)}`))
+  const unsendable = (error: unknown) => die(new Error(`no answer can be sent: ${explain(error)}`))
   expose({ answer }, endpoint(port, unsendable))
 }
 
-/** Not at once: the asker is told first. */
-function dieOf(error: unknown): void {
+/** Ends this thread. Not at once: whoever asked is told first. */
+export function dieOf(error: unknown): void {
   setImmediate(() => {
     throw error
   })

@@ -1,8 +1,9 @@
 import { isMainThread, workerData } from 'node:worker_threads'
+import { type Clock, every, systemClock } from '../src/clock.ts'
 import { Failure } from '../src/failure.ts'
-import { type Log, openLog } from '../src/log.ts'
+import { type Log, type LogTarget, openLog } from '../src/log.ts'
 import { Gate } from '../src/session/gate.ts'
-import { serve } from './channel.ts'
+import { dieOf, serveBy } from './channel.ts'
 import type { Contract, Handlers } from './contract.ts'
 import { type Birth, controlContract, type Wire } from './control.ts'
 import { deferred } from './deferred.ts'
@@ -45,8 +46,32 @@ export interface Actor<Input> {
     handlersFor: (asker: Asker) => Handlers<C>,
     options?: { readonly closed?: (asker: Asker) => void },
   ): void
+  /** Ends this actor by an error that no caller is there to hear of. */
+  die(error: unknown): void
   /** The last line of a worker: tells the supervisor that this actor is ready. */
   live(life: Life): void
+}
+
+/** What carries an actor, as the actor sees it. */
+export interface Host {
+  readonly clock: Clock
+  openLog(target: LogTarget & { readonly actor: string }): Log
+  /** Ends it as an actor that was told to leave. */
+  exit(): void
+  /** Ends it by this error. */
+  die(error: unknown): void
+}
+
+const thread: Host = {
+  clock: systemClock,
+  openLog: (target) => {
+    const log = openLog(target)
+    // The exception itself goes on to end the thread; its line is written before that.
+    process.on('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'the actor dies'))
+    return log
+  },
+  exit: () => void setImmediate(() => process.exit(0)),
+  die: dieOf,
 }
 
 /**
@@ -59,18 +84,21 @@ export function actor<Input>(): Actor<Input> {
       remedy: 'Run `draftsmith --help` for the commands.',
     })
   }
-  const birth: Birth<Input> = workerData
+  return embody<Input>(workerData, thread)
+}
+
+/** The same of whatever carries it. */
+export function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
   const { id, generation, input } = birth
-  const log = openLog({ ...birth.log, actor: id })
+  const { clock, die } = host
+  const log = host.openLog({ ...birth.log, actor: id })
   const pulse = new Pulse(birth.pulse)
-  const peers = new Peers()
+  const peers = new Peers(clock)
   const askers = new Askers()
   const life = deferred<Life>()
   let drained: Promise<void> | undefined
 
-  // The exception itself goes on to end the thread; its line is written before that.
-  process.on('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'the actor dies'))
-  serve(birth.control, controlContract, {
+  const handlers: Handlers<typeof controlContract> = {
     ready: async () => void (await life.promise),
     wire: (wire) => peers.wire(wire),
     serve: (wire) => askers.add(wire),
@@ -80,8 +108,9 @@ export function actor<Input>(): Actor<Input> {
       drained ??= drain()
       await drained
     },
-    exit: () => void setImmediate(() => process.exit(0)),
-  })
+    exit: () => host.exit(),
+  }
+  serveBy(birth.control, { contract: controlContract, handlers, die })
 
   return {
     id,
@@ -89,17 +118,18 @@ export function actor<Input>(): Actor<Input> {
     input,
     log,
     pulse,
+    die,
     gate: new Gate(pulse.gateWord),
     peer: (to, contract) => peers.peer(to, contract),
     serve: (contract, handlersFor, { closed = () => undefined } = {}) =>
       askers.answer({
-        serve: (asker, port) => serve(port, contract, handlersFor(asker)),
+        serve: (asker, port) => serveBy(port, { contract, handlers: handlersFor(asker), die }),
         closed,
       }),
     live: (how) => {
       const beat = () => pulse.beat(how.status?.().work ?? '')
       beat()
-      setInterval(beat, birth.beatMs).unref()
+      every(birth.beatMs, clock, beat)
       life.resolve(how)
     },
   }
@@ -115,10 +145,15 @@ class Peers {
   readonly #peers = new Map<string, Wirable>()
   readonly #early = new Map<string, Wire>()
   readonly #lost = new Set<string>()
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   peer<C extends Contract>(id: string, contract: C): Peer<C> {
     if (this.#peers.has(id)) throw new Error(`the peer was named twice. peer=${id}`)
-    const peer = new Peer(id, contract)
+    const peer = new Peer(id, contract, { clock: this.#clock })
     this.#peers.set(id, peer)
     const wire = this.#early.get(id)
     if (wire) peer.attach(wire.port, wire.generation)

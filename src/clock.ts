@@ -7,15 +7,19 @@ import { Failure } from './failure.ts'
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  setTimeout(fn: () => void, ms: number): unknown
+  /** @param how  `idle`: it keeps no process from ending */
+  setTimeout(fn: () => void, ms: number, how?: 'idle'): unknown
   clearTimeout(timer: unknown): void
 }
 
 const timerMsMax = 2 ** 31 - 1
 
 const timers: Pick<Clock, 'setTimeout' | 'clearTimeout'> = {
-  // Node takes what is longer for no time at all.
-  setTimeout: (fn, ms) => setTimer(fn, Math.min(ms, timerMsMax)),
+  setTimeout: (fn, ms, how) => {
+    // Node takes what is longer for no time at all.
+    const timer = setTimer(fn, Math.min(ms, timerMsMax))
+    return how === 'idle' ? timer.unref() : timer
+  },
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
 }
 
@@ -87,6 +91,34 @@ export function seededRandom(seed: number): Random {
     z ^= z + Math.imul(z ^ (z >>> 7), z | 61)
     return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32
   }
+}
+
+/** So many digits, of 16, by chance: for names that nobody else gives. */
+export function randomHex(random: Random, digits: number): string {
+  let text = ''
+  while (text.length < digits) {
+    text += Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0')
+  }
+  return text.slice(0, digits)
+}
+
+/** Again and again, each time `ms` after the last; keeps no process from ending. Ended by its result. */
+export function every(ms: number, clock: Clock, work: () => void): () => void {
+  let timer: unknown
+  const next = () => {
+    timer = clock.setTimeout(
+      () => {
+        next()
+        work()
+      },
+      ms,
+      'idle',
+    )
+  }
+  next()
+  return () => clock.clearTimeout(timer)
 }
 
 /** Settles after `ms`; rejects with the signal's reason where that comes first. */

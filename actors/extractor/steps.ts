@@ -31,11 +31,14 @@ export interface StepParts extends Omit<KeeperParts, 'clock' | 'onWait'> {
   readonly pulse: Pulse
   readonly log: Log
   readonly clock?: Clock
+  /** Milliseconds that only grow; default: the machine's. */
+  readonly monotonic?: () => number
 }
 
 /** What each state of the extractor's life does. */
 export function stepsOf(parts: StepParts) {
   const { claims, clock = systemClock, id, ledger, log, model, pulse, reader } = parts
+  const monotonic = parts.monotonic ?? (() => performance.now())
   const deadline = new LearntDeadline(batchMs)
   /** Nothing of what was granted to an earlier start under this name is written any more. */
   let begun: Promise<void> | undefined
@@ -65,11 +68,11 @@ export function stepsOf(parts: StepParts) {
   }
 
   const forward: LoadedModel['forward'] = async (input) => {
-    const started = performance.now()
+    const started = monotonic()
     pulse.busy(`${current}: ${input.rows} rows of ${input.width} tokens`, deadline.ms)
     const captures = await model.forward(input)
     pulse.idle()
-    deadline.took(performance.now() - started)
+    deadline.took(monotonic() - started)
     return captures
   }
   const { captures, hidden, metadata } = model

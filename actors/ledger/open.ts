@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Clock, sleep, systemClock, wallClock } from '../../src/clock.ts'
+import { type Clock, sleep } from '../../src/clock.ts'
 import { explain, type Failure, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import type { ManifestEntry } from '../../src/manifest/entry.ts'
@@ -7,8 +7,9 @@ import { type Manifest, openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { Guests } from '../../src/spool/guests.ts'
 import { type RecoverProgress, recoverSpool } from '../../src/spool/recover.ts'
-import { openSpool } from '../../src/spool/spool.ts'
+import { freeBytes, openSpool } from '../../src/spool/spool.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
+import { realSurroundings, type Surroundings } from '../../src/surroundings.ts'
 import { Committer } from './commit.ts'
 import { Compactor } from './compactor.ts'
 import { Grants } from './grants.ts'
@@ -29,7 +30,7 @@ export interface OpenParts {
   readonly generation: number
   readonly store: ObjectStore
   readonly log: Log
-  readonly clock?: Clock
+  readonly around?: Surroundings
   /** The manifest is in memory. */
   readonly replayed: () => void
   /** Told after each spooled file. */
@@ -45,10 +46,13 @@ export interface OpenParts {
  * so that no two ever write the same segment.
  */
 export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<OpenedLedger> {
-  const { store, log, clock = systemClock } = parts
+  const { store, log, around = realSurroundings } = parts
+  const { clock, random } = around
   const manifest = openManifest(store, {
-    writer: newWriterId(clock, Math.random),
-    clock: parts.clock ?? wallClock,
+    writer: newWriterId(around.wall, random),
+    clock: around.wall,
+    random,
+    turn: around.turn,
     unnoted: (failure) =>
       log.warn({ err: failure }, 'it was not noted how far the manifest is written'),
   })
@@ -57,7 +61,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
   parts.replayed()
   const compactor = new Compactor({ manifest, log, fatal: parts.fatal })
   compactor.begin()
-  const spool = await openSpool(join(input.work, 'spool'))
+  const spool = await openSpool(join(input.work, 'spool'), around)
   const committer = new Committer({
     rule: input.commit,
     clock,
@@ -73,8 +77,9 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     generation: parts.generation,
     table,
     spool,
+    free: () => freeBytes(spool.dir, around.disk),
     room,
-    guests: new Guests(input.work),
+    guests: new Guests(input.work, around),
     committer,
     retry: input.retry,
     clock,

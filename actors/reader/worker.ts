@@ -1,53 +1,7 @@
-import { transfer } from '../../protocol/channel.ts'
-import { ledgerContract } from '../../protocol/ledger.ts'
 import { actor } from '../../protocol/lifecycle.ts'
-import { permitsOf } from '../../protocol/permit.ts'
-import { readerContract } from '../../protocol/reader.ts'
-import { systemClock } from '../../src/clock.ts'
-import { keepRowHashes } from '../../src/run/kept-hashes.ts'
-import { openClaims } from '../../src/spool/claims.ts'
-import { patientStore } from '../../src/store/patient.ts'
+import { openDataset } from '../../src/dataset/shards.ts'
+import { realSurroundings } from '../../src/surroundings.ts'
+import { begin } from './begin.ts'
 import type { ReaderInput } from './index.ts'
-import { openPlanned } from './open.ts'
-import { Reader } from './read.ts'
 
-const self = actor<ReaderInput>()
-const { input, log } = self
-const ledger = self.peer('ledger', ledgerContract)
-const acquire = permitsOf(ledger, 'manifest')
-const store = await patientStore(input.store, { acquire, attempts: input.attempts, log })
-const dataset = await openPlanned(input, store, log)
-const known = await ledger.again((ask) => ask.known())
-const reader = new Reader({
-  batches: dataset.batches(known),
-  rows: dataset.rows,
-  tokens: dataset.tokens,
-  claims: openClaims(input.work),
-  clock: systemClock,
-  log,
-  known: () => ledger.again((ask) => ask.known()),
-  settled: () => ledger.again((ask) => ask.settled()),
-  quarantined: (samples) => ledger.again((ask) => ask.quarantined(samples)),
-})
-const saved = keepRowHashes(dataset.hashes, { work: input.work, store, log })
-
-self.serve(
-  readerContract,
-  (asker) => ({
-    next: async () => {
-      const next = await reader.next(asker.id)
-      return next.kind === 'batch' ? transfer(next, [next.batch.tokenIds.buffer]) : next
-    },
-    done: ({ batch }) => reader.done(batch),
-    pause: (paused) => reader.pause(paused),
-    status: () => reader.status(),
-  }),
-  { closed: (asker) => reader.holderEnded(asker.id) },
-)
-self.live({
-  drain: async () => {
-    reader.drain()
-    await saved.now()
-  },
-  status: () => ({ work: reader.work }),
-})
+await begin(actor<ReaderInput>(), { ...realSurroundings, openDataset })

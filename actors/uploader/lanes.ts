@@ -1,6 +1,7 @@
 import type { Lease, ledgerContract } from '../../protocol/ledger.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { SampleRef } from '../../protocol/sample.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import type { PermitsInHand } from './permits-in-hand.ts'
 import type { Uploaded } from './upload.ts'
 import { StoredWords } from './words.ts'
@@ -8,6 +9,7 @@ import { StoredWords } from './words.ts'
 export interface LaneTools {
   readonly upload: (sample: SampleRef) => Promise<Uploaded>
   readonly permits: Pick<PermitsInHand, 'put' | 'take'>
+  readonly clock?: Clock
 }
 
 /** A lease that is over, and a permit to go back with the word of it. */
@@ -35,7 +37,7 @@ export class Lanes {
   constructor(ledger: Peer<typeof ledgerContract>, tools: LaneTools) {
     this.#ledger = ledger
     this.#tools = tools
-    this.#words = new StoredWords(ledger, () => this.#busy)
+    this.#words = new StoredWords(ledger, () => this.#busy, tools.clock ?? systemClock)
   }
 
   get count(): number {

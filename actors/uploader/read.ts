@@ -1,7 +1,6 @@
-import { close, closeSync, open, openSync, read, readSync } from 'node:fs'
-import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import type { SampleRef } from '../../protocol/sample.ts'
+import { type Disk, systemDisk } from '../../src/disk.ts'
 import { hasCode } from '../../src/failure.ts'
 import { spoolFailure } from '../../src/spool/spool-failure.ts'
 
@@ -36,12 +35,14 @@ export interface WantedFile {
 /** Reads the spool's files in the way that fits the disk. */
 export class SpoolReader {
   readonly #now: () => number
+  readonly #disk: Disk
   #averageMs = 0
   #poolUntil = Number.NEGATIVE_INFINITY
 
   /** @param now  milliseconds that only grow */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = () => performance.now(), disk = systemDisk) {
     this.#now = now
+    this.#disk = disk
   }
 
   /** How the next file is read. */
@@ -71,11 +72,21 @@ export class SpoolReader {
   }
 
   #fill(room: Buffer, path: string, want: number): number | Promise<number> {
-    if (this.way === 'pool') return fillByPool(room, path, want)
+    if (this.way === 'pool') {
+      return this.#disk.fill(room, path, want).catch((error: unknown) => nothingOf(error, path))
+    }
     const before = this.#now()
-    const found = fillHere(room, path, want)
+    const found = this.#fillHere(room, path, want)
     this.#took(before)
     return found
+  }
+
+  #fillHere(room: Buffer, path: string, want: number): number {
+    try {
+      return this.#disk.now.fill(room, path, want)
+    } catch (error) {
+      return nothingOf(error, path)
+    }
   }
 
   #took(since: number): void {
@@ -93,61 +104,8 @@ function roomFor(bytes: number): Buffer {
   return Buffer.allocUnsafeSlow(Math.ceil(bytes / stepBytes) * stepBytes)
 }
 
-/**
- * Reads until the buffer holds `want` bytes or more, or the file ends; mostly that is one read.
- *
- * @returns  how many it holds; of a file that is not there, 0
- */
-function fillHere(room: Buffer, path: string, want: number): number {
-  try {
-    const file = openSync(path, 'r')
-    try {
-      let [found, got] = [0, -1]
-      while (got !== 0 && found < want) {
-        got = readSync(file, room, found, room.length - found, found)
-        found += got
-      }
-      return found
-    } finally {
-      closeSync(file)
-    }
-  } catch (error) {
-    return nothingOf(error, path)
-  }
-}
-
-const opened = promisify(open)
-const closed = promisify(close)
-
-/** The same, by the system's pool of threads. */
-async function fillByPool(room: Buffer, path: string, want: number): Promise<number> {
-  try {
-    const file = await opened(path, 'r')
-    try {
-      let [found, got] = [0, -1]
-      while (got !== 0 && found < want) {
-        got = await readInto(file, room, found)
-        found += got
-      }
-      return found
-    } finally {
-      await closed(file)
-    }
-  } catch (error) {
-    return nothingOf(error, path)
-  }
-}
-
 /** Gone, or lost by its disk: there is nothing of it. @throws Failure: the spool is out of order */
 function nothingOf(error: unknown, path: string): 0 {
   if (hasCode(error, 'ENOENT', 'EIO')) return 0
   throw spoolFailure(error, { what: 'spooled sample cannot be read', path })
 }
-
-const readInto = (file: number, room: Buffer, at: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    read(file, room, at, room.length - at, at, (error, got) => {
-      if (error) reject(error)
-      else resolve(got)
-    })
-  })

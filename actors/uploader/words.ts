@@ -1,5 +1,6 @@
 import type { Lease, ledgerContract, StoredWord } from '../../protocol/ledger.ts'
 import type { Peer } from '../../protocol/peer.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 
 /** The longest that a word waits for others. */
 const togetherMs = 10
@@ -22,11 +23,13 @@ interface Word {
 export class StoredWords {
   readonly #ledger: Peer<typeof ledgerContract>
   readonly #busy: () => number
+  readonly #clock: Clock
   #waiting: Word[] = []
-  #timer: NodeJS.Timeout | undefined
+  #timer: unknown
 
   /** @param busy  how many lanes have something to send */
-  constructor(ledger: Peer<typeof ledgerContract>, busy: () => number) {
+  constructor(ledger: Peer<typeof ledgerContract>, busy: () => number, clock = systemClock) {
+    this.#clock = clock
     this.#ledger = ledger
     this.#busy = busy
   }
@@ -36,12 +39,12 @@ export class StoredWords {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ end, wantsMore, resolve, reject })
       if (this.#waiting.length > this.#busy() / busyAlone) this.#send()
-      else this.#timer ??= setTimeout(() => this.#send(), togetherMs)
+      else this.#timer ??= this.#clock.setTimeout(() => this.#send(), togetherMs)
     })
   }
 
   #send(): void {
-    clearTimeout(this.#timer)
+    this.#clock.clearTimeout(this.#timer)
     this.#timer = undefined
     const words = this.#waiting
     this.#waiting = []

@@ -1,35 +1,6 @@
-import { join } from 'node:path'
-import { ledgerContract } from '../../protocol/ledger.ts'
 import { actor } from '../../protocol/lifecycle.ts'
-import { uploaderContract } from '../../protocol/uploader.ts'
-import { openSpool } from '../../src/spool/spool.ts'
-import { patientStore } from '../../src/store/patient.ts'
+import { realSurroundings } from '../../src/surroundings.ts'
+import { begin } from './begin.ts'
 import type { UploaderInput } from './index.ts'
-import { Lanes } from './lanes.ts'
-import { PermitsInHand } from './permits-in-hand.ts'
-import { SpoolReader } from './read.ts'
-import { upload } from './upload.ts'
 
-const self = actor<UploaderInput>()
-const { input, log } = self
-const ledger = self.peer('ledger', ledgerContract)
-const permits = new PermitsInHand(ledger)
-const store = await patientStore(input.store, {
-  acquire: permits.acquire,
-  attempts: input.attempts,
-  log,
-})
-const { path } = await openSpool(join(input.work, 'spool'))
-const tools = { store, path, reader: new SpoolReader(), storeSums: input.storeSums }
-const lanes = new Lanes(ledger, {
-  upload: (sample) => upload(sample, tools),
-  permits,
-})
-lanes.resize(input.lanes)
-
-self.serve(uploaderContract, () => ({ setLanes: (count) => lanes.resize(count) }))
-
-self.live({
-  drain: () => lanes.drain(),
-  status: () => ({ work: `${lanes.busy} of ${lanes.count} lanes` }),
-})
+await begin(actor<UploaderInput>(), realSurroundings)

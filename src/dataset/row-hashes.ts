@@ -6,9 +6,9 @@
  * File, little-endian: magic `DSROWHS1`, rows (uint32), CRC-32 of all that follows (uint32), the
  * dataset's fingerprint [32], a bit a row that is known, 16 bytes a row.
  */
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { type DiskNow, systemDisk } from '../disk.ts'
 import { Failure } from '../failure.ts'
 
 /** Beside the dataset's copy in the store, so that a new machine need not hash the rows again. */
@@ -63,17 +63,18 @@ export class RowHashes {
   }
 
   /** Atomic: a reader sees the table before or after, never a part. A cache needs no sync. */
-  save(path: string): void {
+  save(path: string, disk: DiskNow = systemDisk.now): void {
     const header = Buffer.alloc(headerBytes)
     header.write(magic, 'latin1')
     header.writeUInt32LE(this.rows, magic.length)
     header.writeUInt32LE(crc32(this.#payload), magic.length + 4)
     const temporary = `${path}.${process.pid}.tmp`
     try {
-      writeFileSync(temporary, Buffer.concat([header, this.#payload]))
-      renameSync(temporary, path)
+      disk.remove(temporary)
+      disk.create(temporary, Buffer.concat([header, this.#payload]))
+      disk.rename(temporary, path)
     } finally {
-      rmSync(temporary, { force: true })
+      disk.remove(temporary)
     }
   }
 

@@ -24,6 +24,13 @@ export interface CompactOptions {
   readonly signal?: AbortSignal
 }
 
+/** Time, chance, and turns for others: see `SnapshotContents`. */
+export interface CompactTools {
+  readonly clock: Clock
+  readonly random: Random
+  readonly turn?: (() => Promise<void>) | undefined
+}
+
 /** What is compacted; `refresh` replays, at a moment when nothing is being appended. */
 export interface Compactable {
   readonly state: Replayed
@@ -38,7 +45,7 @@ export interface Compactable {
 export async function compact(
   store: ObjectStore,
   { state, refresh }: Compactable,
-  options: CompactOptions & { readonly clock: Clock; readonly random: Random },
+  options: CompactOptions & CompactTools,
 ): Promise<Compacted> {
   const listing = await refresh()
   const snapshot = isCovered(state, listing) ? undefined : await write(store, state, options)
@@ -82,16 +89,12 @@ const isCovered = (state: Replayed, listing: Listing): boolean =>
 async function write(
   store: ObjectStore,
   state: Replayed,
-  {
-    clock,
-    random,
-    signal,
-  }: { readonly clock: Clock; readonly random: Random; readonly signal?: AbortSignal },
+  { clock, random, signal, turn }: CompactOptions & CompactTools,
 ): Promise<string> {
   const id = newWriterId(clock, random)
   const covers = new Map(state.heads)
   probe('manifest.before-snapshot')
-  await writeSnapshot(store, { id, covers, blocks: state.table.blocks, signal })
+  await writeSnapshot(store, { id, covers, blocks: state.table.blocks, signal, turn })
   probe('manifest.snapshot')
   state.snapshots.set(id, { covers, proved: true })
   return snapshotKey(id)

@@ -70,13 +70,15 @@ export interface ManifestOptions {
   readonly writer: string
   readonly clock?: Clock
   readonly random?: Random
+  /** Settles when others have had a turn; default: at the thread's next. */
+  readonly turn?: () => Promise<void>
   /** Told why it was not noted how far this manifest is written: no harm but for a loss untold. */
   readonly unnoted?: (failure: Failure) => void
 }
 
 /** Reads nothing yet: `replay` does. */
 export function openManifest(store: ObjectStore, options: ManifestOptions): Manifest {
-  const { writer, clock = wallClock, random = Math.random } = options
+  const { writer, clock = wallClock, random = Math.random, turn } = options
   const state: Replayed = {
     table: new EntryTable(),
     heads: new Map(),
@@ -103,7 +105,7 @@ export function openManifest(store: ObjectStore, options: ManifestOptions): Mani
     append: (entries) => serial(() => segments.append(entries)),
     // In a queue of its own: a snapshot takes long to send, and commits do not wait for it.
     compact: (how) =>
-      compactions(() => compact(store, { state, refresh }, { ...how, clock, random })),
+      compactions(() => compact(store, { state, refresh }, { ...how, clock, random, turn })),
     needless: ({ graceMs }) =>
       compactions(() => findNeedless({ state, refresh }, { graceMs, clock })),
     noted: () => note.settled(),

@@ -2,7 +2,7 @@
  * A snapshot, written block by block: the table it is made of may hold hundreds of megabytes, goes
  * on growing meanwhile, and lives in a thread that others wait for.
  */
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { Failure, isFailure } from '../failure.ts'
 import { LateHeadPut } from '../store/late-head-put.ts'
@@ -22,6 +22,8 @@ export interface SnapshotContents {
   /** May change while they are written: rows may come, and better ones replace those there. */
   readonly blocks: readonly EntryRows[]
   readonly signal?: AbortSignal | undefined
+  /** Settles when others have had a turn, as they have between blocks. */
+  readonly turn?: (() => Promise<void>) | undefined
 }
 
 /**
@@ -36,7 +38,7 @@ export async function writeSnapshot(store: ObjectStore, contents: SnapshotConten
 }
 
 async function send(store: ObjectStore, key: string, contents: SnapshotContents): Promise<void> {
-  const { id, covers, signal } = contents
+  const { id, covers, signal, turn = nextTurn } = contents
   const blocks = contents.blocks.filter(({ count }) => count > 0)
   const facts = { kind: 'snapshot', id, covers, format: formatVersion } as const
   // The header says what only the last block tells. Room is left for the longest it can be; JSON

@@ -2,8 +2,9 @@
  * The hashes of a dataset's rows as they are kept from one start to the next: on this machine, and
  * beside the dataset's copy in the store. A cache: it may be lost, and what is damaged is dropped.
  */
-import { readFile } from 'node:fs/promises'
+import { type Clock, every, systemClock } from '../clock.ts'
 import { RowHashes, rowHashesFile, rowHashesKey } from '../dataset/row-hashes.ts'
+import { type Disk, systemDisk } from '../disk.ts'
 import { diskFailure } from '../disk-failure.ts'
 import { explain, Failure, hasCode, isFailure } from '../failure.ts'
 import type { Log } from '../log.ts'
@@ -15,6 +16,8 @@ export interface HashesPlace {
   /** Null: of this machine nothing is known. */
   readonly work: string | null
   readonly store: ObjectStore
+  /** Of the work folder; default: the machine's. */
+  readonly disk?: Disk
 }
 
 export interface FoundHashes {
@@ -29,12 +32,15 @@ export interface FoundHashes {
  * @param onRefused  told why a table that is there is of no use
  */
 export async function findRowHashes(
-  { work, store }: HashesPlace,
+  { work, store, disk = systemDisk }: HashesPlace,
   decode: (bytes: Uint8Array) => RowHashes,
   onRefused: (failure: Failure) => void = () => undefined,
 ): Promise<FoundHashes | undefined> {
   const places = [
-    { from: 'work folder', read: async () => (work === null ? undefined : await readHere(work)) },
+    {
+      from: 'work folder',
+      read: async () => (work === null ? undefined : await readHere(work, disk)),
+    },
     { from: 'store', read: () => store.get(rowHashesKey) },
   ] as const
   for (const { from, read } of places) {
@@ -49,10 +55,10 @@ export async function findRowHashes(
   return undefined
 }
 
-async function readHere(work: string): Promise<Buffer | undefined> {
+async function readHere(work: string, disk: Disk): Promise<Buffer | undefined> {
   const file = rowHashesFile(work)
   try {
-    return await readFile(file)
+    return await disk.readWhole(file)
   } catch (cause) {
     if (hasCode(cause, 'ENOENT')) return undefined
     throw new Failure('corrupt', `a table of row hashes cannot be read. file=${file}`, { cause })
@@ -80,6 +86,11 @@ export async function openRowHashes(
   return hashes
 }
 
+interface SavedPlace extends HashesPlace {
+  readonly work: string
+  readonly log: Log
+}
+
 export interface KeptHashes {
   /**
    * Saves what is new, in both places; a saving that is under way is waited for. Settles though a
@@ -91,7 +102,7 @@ export interface KeptHashes {
 /** Saves the table now and then, wherever there is more in it than before. */
 export function keepRowHashes(
   hashes: RowHashes,
-  place: HashesPlace & { readonly work: string; readonly log: Log },
+  place: SavedPlace & { readonly clock?: Clock },
 ): KeptHashes {
   let savedKnown = hashes.known
   const save = async () => {
@@ -107,21 +118,20 @@ export function keepRowHashes(
     })
     await underWay
   }
-  const timer = setInterval(() => void now(), saveEveryMs)
-  timer.unref()
+  every(saveEveryMs, place.clock ?? systemClock, () => void now())
   return { now }
 }
 
 /** Whether both places took it. */
 async function saved(
   hashes: RowHashes,
-  { work, store, log }: HashesPlace & { readonly work: string; readonly log: Log },
+  { work, store, log, disk = systemDisk }: SavedPlace,
 ): Promise<boolean> {
   const { known, rows } = hashes
   const file = rowHashesFile(work)
   try {
-    hashes.save(file)
-    await store.put(rowHashesKey, await readFile(file))
+    hashes.save(file, disk.now)
+    await store.put(rowHashesKey, await disk.readWhole(file))
     log.info({ rows, known }, 'row hashes are kept, here and in the store')
     return true
   } catch (error) {

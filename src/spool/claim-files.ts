@@ -1,19 +1,8 @@
 /** The files behind the claims: one a batch, and the streak. Knows no meaning of theirs. */
-import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { randomHex } from '../clock.ts'
+import type { DiskNow, DiskUse } from '../disk.ts'
 import { Failure, hasCode } from '../failure.ts'
 import { spoolFailure } from './spool-failure.ts'
 
@@ -38,10 +27,12 @@ const tempSuffix = '.tmp'
  */
 export class ClaimFiles {
   readonly #dir: string
+  readonly #use: DiskUse
 
-  constructor(dir: string) {
+  constructor(dir: string, use: DiskUse) {
     this.#dir = dir
-    attempt('claims folder cannot be made', dir, () => mkdirSync(dir, { recursive: true }))
+    this.#use = use
+    attempt('claims folder cannot be made', dir, () => use.disk.now.makeFolder(dir))
   }
 
   records(): ClaimRecord[] {
@@ -80,7 +71,7 @@ export class ClaimFiles {
   /** In order. What is no file, such as a folder or a pipe, is not ours: it is left alone. */
   #files(): string[] {
     const entries = attempt('claims cannot be read', this.#dir, () =>
-      readdirSync(this.#dir, { withFileTypes: true }),
+      this.#use.disk.now.list(this.#dir),
     )
     return entries
       .filter((entry) => entry.isFile())
@@ -90,19 +81,20 @@ export class ClaimFiles {
 
   #json<T>(name: string, schema: z.ZodType<T>): T | undefined {
     const path = join(this.#dir, name)
-    const text = attempt('claim cannot be read', path, () => textOf(path))
+    const text = attempt('claim cannot be read', path, () => textOf(path, this.#use))
     return text === undefined ? undefined : parsed(text, schema)
   }
 
   #replace(name: string, value: unknown): void {
     const path = join(this.#dir, name)
-    const temp = `${path}.${randomBytes(6).toString('hex')}${tempSuffix}`
+    const { disk, random } = this.#use
+    const temp = `${path}.${randomHex(random, 12)}${tempSuffix}`
     attempt('claim cannot be written', path, () => {
       try {
-        writeFileSync(temp, JSON.stringify(value))
-        renameSync(temp, path)
+        disk.now.create(temp, Buffer.from(JSON.stringify(value)))
+        disk.now.rename(temp, path)
       } catch (error) {
-        rmSync(temp, { force: true })
+        disk.now.remove(temp)
         throw error
       }
     })
@@ -110,7 +102,7 @@ export class ClaimFiles {
 
   #removeFile(name: string): void {
     const path = join(this.#dir, name)
-    attempt('claim cannot be removed', path, () => rmSync(path, { force: true }))
+    attempt('claim cannot be removed', path, () => this.#use.disk.now.remove(path))
   }
 }
 
@@ -119,21 +111,22 @@ function fileOf(batch: string): string {
   throw new Failure('invalid', `not a batch id. want=b000017 or b000017.0, found=${batch}`)
 }
 
-function textOf(path: string): string | undefined {
-  let file: number | undefined
-  try {
-    // A pipe of that name would otherwise keep us waiting for its writer.
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    if (fstatSync(file).isFile()) return readFileSync(file, 'utf8')
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
-    throw error
-  } finally {
-    if (file !== undefined) closeSync(file)
-  }
+function textOf(path: string, { disk }: DiskUse): string | undefined {
+  const bytes = bytesOf(path, disk.now)
+  if (bytes === 'gone') return undefined
+  if (bytes !== undefined) return bytes.toString('utf8')
   throw new Failure('invalid', `a claim's name is taken by what is no file. path=${path}`, {
     remedy: 'Remove it, or move it out of the work folder.',
   })
+}
+
+function bytesOf(path: string, disk: DiskNow): Buffer | undefined | 'gone' {
+  try {
+    return disk.readWhole(path)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return 'gone'
+    throw error
+  }
 }
 
 function parsed<T>(text: string, schema: z.ZodType<T>): T | undefined {

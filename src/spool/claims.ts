@@ -4,6 +4,7 @@
  * open them, and each acts at once. A claim that a crash of the machine tore counts as none.
  */
 import { join } from 'node:path'
+import { type DiskUse, systemDiskUse } from '../disk.ts'
 import { ClaimFiles, type ClaimRecord } from './claim-files.ts'
 import {
   isStorm,
@@ -51,8 +52,8 @@ export interface Claims {
 }
 
 /** @throws Failure `invalid`: the folder cannot be made */
-export function openClaims(work: string): Claims {
-  const files = new ClaimFiles(join(work, 'claims'))
+export function openClaims(work: string, use: DiskUse = systemDiskUse): Claims {
+  const files = new ClaimFiles(join(work, 'claims'), use)
   const held = () => files.records().filter((record) => record.by !== null)
 
   const count = (record: ClaimRecord, { witnessed }: { readonly witnessed: boolean }): string => {

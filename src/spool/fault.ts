@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { randomHex } from '../clock.ts'
+import { type DiskUse, systemDiskUse } from '../disk.ts'
 import { Failure, hasCode, isFailure } from '../failure.ts'
 import { tempName } from './name.ts'
 import { spoolFailure } from './spool-failure.ts'
@@ -10,11 +10,14 @@ import { spoolFailure } from './spool-failure.ts'
  * something: it has gone, its disk is read-only, or broken. Undefined where one can, and where the
  * disk is merely full. Blocks for one small file; removes it.
  */
-export function spoolFault(dir: string): Failure | undefined {
-  const path = join(dir, tempName('0.safetensors', randomBytes(8).toString('hex')))
+export function spoolFault(
+  dir: string,
+  { disk, random }: DiskUse = systemDiskUse,
+): Failure | undefined {
+  const path = join(dir, tempName('0.safetensors', randomHex(random, 16)))
   try {
-    closeSync(openSync(path, 'wx'))
-    rmSync(path, { force: true })
+    disk.now.create(path, new Uint8Array())
+    disk.now.remove(path)
     return undefined
   } catch (error) {
     const failure = spoolFailure(error, { what: 'the spool takes no files', path: dir })

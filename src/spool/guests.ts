@@ -3,6 +3,7 @@
  * of them: they share the spool's room, and make way for what the store does not have yet.
  */
 import { join } from 'node:path'
+import { type DiskUse, systemDiskUse } from '../disk.ts'
 import type { SpooledSample } from './name.ts'
 import { openSpool, type Spool } from './spool.ts'
 
@@ -10,12 +11,14 @@ export const guestsDir = (work: string): string => join(work, 'cache')
 
 export class Guests {
   readonly #dir: string
+  readonly #use: DiskUse
   #spool: Spool | undefined
   #files: SpooledSample[] = []
   #bytes = 0
 
-  constructor(work: string) {
+  constructor(work: string, use = systemDiskUse) {
     this.#dir = guestsDir(work)
+    this.#use = use
   }
 
   /**
@@ -25,7 +28,7 @@ export class Guests {
    */
   async bytes(): Promise<number> {
     if (!this.#spool) {
-      const spool = await openSpool(this.#dir)
+      const spool = await openSpool(this.#dir, this.#use)
       this.#files = [...(await spool.list()).samples]
       this.#bytes = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
       this.#spool = spool

@@ -1,6 +1,6 @@
 /** What a crash left in the spool: whole files are kept, everything half-written goes. */
-import { type FileHandle, open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
+import type { ReadableFile } from '../disk.ts'
 import { hasCode } from '../failure.ts'
 import { type SpooledSample, spoolName } from './name.ts'
 import type { Spool } from './spool.ts'
@@ -52,7 +52,7 @@ export async function recoverSpool(
   const reader = async () => {
     const buffer = new Uint8Array(readBytes)
     for (const sample of queue) {
-      const state = await inspect(spool.path(sample), sample, buffer)
+      const state = await inspect(spool, sample, buffer)
       if (state === 'whole') good.push(sample)
       if (state === 'torn') torn.push(await discardTorn(spool, sample))
       bytes += sample.bytes
@@ -69,12 +69,12 @@ export async function recoverSpool(
  * @param buffer   scratch; its length is what is read at once
  */
 export async function inspect(
-  path: string,
+  spool: Pick<Spool, 'open' | 'path'>,
   sample: SpooledSample,
   buffer: Uint8Array,
 ): Promise<'whole' | 'torn' | 'gone'> {
   try {
-    const file = await open(path)
+    const file = await spool.open(sample)
     try {
       return (await proves(file, sample, buffer)) ? 'whole' : 'torn'
     } finally {
@@ -84,22 +84,22 @@ export async function inspect(
     if (hasCode(error, 'ENOENT')) return 'gone'
     // The disk lost it: it is computed again, like any other file that cannot be read back.
     if (hasCode(error, 'EIO')) return 'torn'
-    throw spoolFailure(error, { what: 'spooled sample cannot be read', path })
+    throw spoolFailure(error, { what: 'spooled sample cannot be read', path: spool.path(sample) })
   }
 }
 
 async function proves(
-  file: FileHandle,
+  file: ReadableFile,
   sample: SpooledSample,
   buffer: Uint8Array,
 ): Promise<boolean> {
-  if ((await file.stat()).size !== sample.bytes) return false
+  if ((await file.size()) !== sample.bytes) return false
   let [crc, read] = [0, 0]
   while (read < sample.bytes) {
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, read)
-    if (bytesRead === 0) return false
-    crc = crc32(buffer.subarray(0, bytesRead), crc)
-    read += bytesRead
+    const got = await file.read(buffer, read)
+    if (got === 0) return false
+    crc = crc32(buffer.subarray(0, got), crc)
+    read += got
   }
   return crc === sample.crc32
 }

@@ -2,10 +2,9 @@
  * The spool: a folder of finished samples that wait to be stored. It outlives every actor; several
  * may write to it at once. How many bytes it may hold is its user's account, not its own.
  */
-import { randomBytes } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
-import { mkdir, open, readdir, rename, rm, statfs, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { randomHex } from '../clock.ts'
+import { type DiskUse, type ReadableFile, systemDisk, systemDiskUse } from '../disk.ts'
 import { Failure, hasCode } from '../failure.ts'
 import { probe } from '../probe.ts'
 import { isTempName, parseSpoolName, type SpooledSample, spoolName, tempName } from './name.ts'
@@ -48,39 +47,39 @@ export interface Spool {
   remove(sample: SpooledSample): Promise<void>
   /** Removes a file that `list` named, whatever it is. */
   discard(name: string): Promise<void>
+  /** To read it; errors are the system's. */
+  open(sample: SpooledSample): Promise<ReadableFile>
   list(): Promise<SpoolListing>
 }
 
 /** @throws Failure `invalid`: the folder cannot be made */
-export async function openSpool(dir: string): Promise<Spool> {
-  await attempt('spool cannot be made', dir, () => mkdir(dir, { recursive: true }))
+export async function openSpool(dir: string, use: DiskUse = systemDiskUse): Promise<Spool> {
+  const { disk } = use
+  await attempt('spool cannot be made', dir, () => disk.makeFolder(dir))
   const discard = (name: string): Promise<void> => {
     const path = join(dir, name)
-    return attempt('file not removed', path, () => unlink(path).catch(unlessGone))
+    return attempt('file not removed', path, () => disk.remove(path).catch(unlessGone))
   }
   return {
     dir,
-    add: (sample) => add(dir, sample),
+    add: (sample) => add(dir, sample, use),
     path: (sample) => join(dir, spoolName(sample)),
     remove: (sample) => discard(spoolName(sample)),
     discard,
-    list: () => list(dir),
+    open: (sample) => disk.open(join(dir, spoolName(sample))),
+    list: () => list(dir, use),
   }
 }
 
-/** In place of `rm` with `force`, which asks for each file's status before it removes it. */
 function unlessGone(error: unknown): void {
   if (!hasCode(error, 'ENOENT')) throw error
 }
 
 /** Bytes that an unprivileged process may still write to the disk that holds `dir`. */
-export const freeBytes = (dir: string): Promise<number> =>
-  attempt('free room not known', dir, async () => {
-    const { bavail, bsize } = await statfs(dir)
-    return bavail * bsize
-  })
+export const freeBytes = (dir: string, disk = systemDisk): Promise<number> =>
+  attempt('free room not known', dir, () => disk.freeBytes(dir))
 
-async function add(dir: string, finished: FinishedSample): Promise<SpooledSample> {
+async function add(dir: string, finished: FinishedSample, use: DiskUse): Promise<SpooledSample> {
   const { hash, tokens, bytes, crc32, parts } = finished
   const sample = { hash, tokens, bytes, crc32 }
   const found = parts.reduce((sum, part) => sum + part.length, 0)
@@ -93,7 +92,7 @@ async function add(dir: string, finished: FinishedSample): Promise<SpooledSample
     // A recovery that begins meanwhile, as when the ledger starts again, takes our file for a dead
     // writer's. It does so once.
     for (let tries = 0; tries < triesMax; tries++) {
-      if (await writeAndRename(dir, name, parts)) return
+      if (await writeAndRename({ dir, name, parts }, use)) return
     }
     throw new Failure('unavailable', `temporary files are taken away. path=${path}`)
   })
@@ -103,19 +102,22 @@ async function add(dir: string, finished: FinishedSample): Promise<SpooledSample
 
 /** False where the temporary file was taken away before its rename. */
 async function writeAndRename(
-  dir: string,
-  name: string,
-  parts: readonly Uint8Array[],
+  {
+    dir,
+    name,
+    parts,
+  }: { readonly dir: string; readonly name: string } & Pick<FinishedSample, 'parts'>,
+  { disk, random }: DiskUse,
 ): Promise<boolean> {
-  const temp = join(dir, tempName(name, randomBytes(8).toString('hex')))
+  const temp = join(dir, tempName(name, randomHex(random, 16)))
   try {
-    await write(temp, parts)
+    await disk.create(temp, parts)
     probe('spool.before-rename')
-    await rename(temp, join(dir, name))
+    await disk.rename(temp, join(dir, name))
     return true
   } catch (error) {
     if (hasCode(error, 'ENOENT') && isRename(error)) return false
-    await rm(temp, { force: true })
+    await disk.remove(temp).catch(unlessGone)
     throw error
   }
 }
@@ -123,41 +125,8 @@ async function writeAndRename(
 const isRename = (error: unknown): boolean =>
   error instanceof Error && 'syscall' in error && error.syscall === 'rename'
 
-async function write(path: string, parts: readonly Uint8Array[]): Promise<void> {
-  const file = await open(path, 'wx')
-  try {
-    await writeAll(file, parts)
-  } finally {
-    await file.close()
-  }
-}
-
-/** The system may take fewer bytes than it was given, as it does beyond 2 GiB. */
-export async function writeAll(
-  file: Pick<FileHandle, 'writev'>,
-  parts: readonly Uint8Array[],
-): Promise<void> {
-  let left = parts.filter((part) => part.length > 0)
-  while (left.length > 0) {
-    const { bytesWritten } = await file.writev(left)
-    left = after(left, bytesWritten)
-  }
-}
-
-function after(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
-  let skip = bytes
-  const left: Uint8Array[] = []
-  for (const part of parts) {
-    if (skip < part.length) left.push(part.subarray(skip))
-    skip = Math.max(0, skip - part.length)
-  }
-  return left
-}
-
-async function list(dir: string): Promise<SpoolListing> {
-  const entries = await attempt('spool cannot be read', dir, () =>
-    readdir(dir, { withFileTypes: true }),
-  )
+async function list(dir: string, { disk }: DiskUse): Promise<SpoolListing> {
+  const entries = await attempt('spool cannot be read', dir, () => disk.list(dir))
   const samples: SpooledSample[] = []
   const temps: string[] = []
   const foreign: string[] = []

@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.ts'
+import { type Clock, type Random, systemClock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { type Acquire, limited } from './limited.ts'
 import { openStore } from './open.ts'
@@ -17,21 +17,34 @@ interface Use extends Pick<RetryOptions, 'attempts' | 'deadlineMs' | 'onRetry'> 
   readonly acquire: Acquire
   /** Where each further try is noted, unless `onRetry` does. */
   readonly log?: Log
+  /** What is asked, and by which clock and chance it is asked again; default: the real ones. */
+  readonly around?: {
+    readonly clock: Clock
+    readonly random: Random
+    readonly openStore: (place: StorePlace) => Promise<ObjectStore>
+  }
 }
 
 interface SoleUse extends Partial<Use> {
   readonly maxParallel?: number
 }
 
+const real: NonNullable<Use['around']> = {
+  clock: systemClock,
+  random: Math.random,
+  openStore: ({ url, s3 }) => openStore(url, s3),
+}
+
 /** The store as every part of a run uses it: a permit for each request, and retries around that. */
 export async function patientStore(place: StorePlace, use: Use): Promise<ObjectStore> {
   const note = ({ failure, attempt }: Retry) =>
     use.log?.debug({ err: failure, attempt }, 'asked again')
-  return retrying(limited(await openStore(place.url, place.s3), use.acquire), {
+  const { around = real } = use
+  return retrying(limited(await around.openStore(place), use.acquire), {
     onRetry: note,
     ...use,
-    clock: systemClock,
-    random: Math.random,
+    clock: around.clock,
+    random: around.random,
   })
 }
 

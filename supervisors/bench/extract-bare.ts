@@ -62,8 +62,10 @@ async function plannedBatches({ config, target, ...run }: Prepared): Promise<Bat
       store: run.place,
       attempts: 1,
     },
-    new MemoryStore(),
-    openLog({ actor: 'reader', level: 'warn', stderr: 'none' }),
+    {
+      store: new MemoryStore(),
+      log: openLog({ actor: 'reader', level: 'warn', stderr: 'none' }),
+    },
   )
   const planned = opened.batches(new Uint8Array(0))
   return Array.from({ length: planned.planned }, (_, index) => planned.first(index)).filter(

@@ -32,8 +32,10 @@ const planned = await openPlanned(
     store: { url: 'memory', s3: {} },
     attempts: 1,
   },
-  new MemoryStore(),
-  openLog({ actor: 'reader', level: 'warn', stderr: 'none' }),
+  {
+    store: new MemoryStore(),
+    log: openLog({ actor: 'reader', level: 'warn', stderr: 'none' }),
+  },
 )
 const batches = planned.batches(new Uint8Array(0))
 const first = batches.first(0)

@@ -12,6 +12,7 @@ import { sampleKey } from '../../../src/manifest/key.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { Body, ObjectStore, PutOptions } from '../../../src/store/store.ts'
+import { realSurroundings } from '../../../src/surroundings.ts'
 import { HastyClock } from '../../src/store/hasty-clock.ts'
 import { hashOf, replayed, silent, spoolSample } from '../../support/ledger-rig.ts'
 import { scratch } from '../../support/target-run.ts'
@@ -40,7 +41,7 @@ const openWith = (
     generation,
     store,
     log: silent,
-    clock: new HastyClock(),
+    around: { ...realSurroundings, clock: new HastyClock() },
     replayed: () => story.push('replayed'),
     recovering: ({ checked, files }) => story.push(`recovering ${checked} of ${files}`),
     refused: ({ message }) => story.push(`refused ${message}`),

@@ -41,21 +41,21 @@ async function readAll(opened: OpenedDataset, { work }: ReaderInput, store: Obje
 }
 
 test('reader: it opens with the rows and tokens of its plan, the limit heeded', async (t) => {
-  const whole = await openPlanned(await inputOf(t), new MemoryStore(), silent)
+  const whole = await openPlanned(await inputOf(t), { store: new MemoryStore(), log: silent })
   assert.deepEqual([whole.rows, whole.tokens], [3, 10])
-  const part = await openPlanned(await inputOf(t, 2), new MemoryStore(), silent)
+  const part = await openPlanned(await inputOf(t, 2), { store: new MemoryStore(), log: silent })
   assert.deepEqual([part.rows, part.tokens], [2, 7])
 })
 
 test('reader: row hashes are found on this machine, in the store, or made anew', async (t) => {
   const input = await inputOf(t)
   const store = new MemoryStore()
-  const first = await openPlanned(input, store, silent)
+  const first = await openPlanned(input, { store, log: silent })
   assert.equal(first.hashes.known, 0)
   await readAll(first, input, store)
   assert.equal(first.hashes.known, 3)
 
-  const here = await openPlanned(input, new MemoryStore(), silent)
+  const here = await openPlanned(input, { store: new MemoryStore(), log: silent })
   assert.equal(here.hashes.known, 3)
   const known = Buffer.from(
     [
@@ -69,25 +69,28 @@ test('reader: row hashes are found on this machine, in the store, or made anew',
   assert.deepEqual(firsts(here.batches(known)), [])
 
   await rm(rowHashesFile(input.work))
-  const elsewhere = await openPlanned(input, store, silent)
+  const elsewhere = await openPlanned(input, { store, log: silent })
   assert.equal(elsewhere.hashes.known, 3)
 })
 
 test('reader: row hashes that are damaged, or of other rows, are not used', async (t) => {
   const input = await inputOf(t)
   const store = new MemoryStore()
-  const first = await openPlanned(input, store, silent)
+  const first = await openPlanned(input, { store, log: silent })
   await readAll(first, input, store)
   const file = rowHashesFile(input.work)
   const bytes = await readFile(file)
   bytes[bytes.length - 1] = (bytes[bytes.length - 1] ?? 0) ^ 1
   await writeFile(file, bytes)
   await store.put(rowHashesKey, bytes)
-  assert.equal((await openPlanned(input, store, silent)).hashes.known, 0)
+  assert.equal((await openPlanned(input, { store, log: silent })).hashes.known, 0)
   const other = {
     ...input,
     dataset: { ...input.dataset, path: await rowsFolder(t, [[9], [8], [7]]) },
   }
   first.hashes.save(file)
-  assert.equal((await openPlanned(other, new MemoryStore(), silent)).hashes.known, 0)
+  assert.equal(
+    (await openPlanned(other, { store: new MemoryStore(), log: silent })).hashes.known,
+    0,
+  )
 })

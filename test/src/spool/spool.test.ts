@@ -15,9 +15,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { seededRandom } from '../../../src/clock.ts'
+import { writeAll } from '../../../src/disk.ts'
 import { parseSpoolName, spoolName } from '../../../src/spool/name.ts'
 import { inspect, recoverSpool } from '../../../src/spool/recover.ts'
-import { freeBytes, openSpool, writeAll } from '../../../src/spool/spool.ts'
+import { freeBytes, openSpool } from '../../../src/spool/spool.ts'
 import { needs } from '../../support/needs.ts'
 import { randomHash } from '../manifest/entries.ts'
 import { folder, makePipes } from './folder.ts'
@@ -231,7 +232,7 @@ test('recovery: a sample that is being added meanwhile gets its name all the sam
 test('recovery: a file that goes away meanwhile is neither whole nor torn', async (t) => {
   const spool = await openSpool(folder(t))
   const ref = await spool.add(sample(10))
-  assert.equal(await inspect(spool.path(ref), ref, new Uint8Array(4)), 'whole')
+  assert.equal(await inspect(spool, ref, new Uint8Array(4)), 'whole')
   await spool.remove(ref)
-  assert.equal(await inspect(spool.path(ref), ref, new Uint8Array(4)), 'gone')
+  assert.equal(await inspect(spool, ref, new Uint8Array(4)), 'gone')
 })

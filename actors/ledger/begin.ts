@@ -1,0 +1,100 @@
+import { createActor } from 'xstate'
+import { ledgerContract } from '../../protocol/ledger.ts'
+import type { Actor } from '../../protocol/lifecycle.ts'
+import { every } from '../../src/clock.ts'
+import { explain } from '../../src/failure.ts'
+import { patientStore } from '../../src/store/patient.ts'
+import { Permits } from '../../src/store/permits.ts'
+import type { Surroundings } from '../../src/surroundings.ts'
+import type { LedgerInput } from './index.ts'
+import { leaseDesk } from './lease-desk.ts'
+import { ledgerMachine } from './machine.ts'
+import { openLedger } from './open.ts'
+import { PermitDesk } from './permit-desk.ts'
+
+/** How often it is asked whether the run can go on with its store. */
+const lookMs = 1000
+
+export async function begin(self: Actor<LedgerInput>, around: Surroundings): Promise<void> {
+  const { input, log } = self
+  const { clock } = around
+  const life = createActor(ledgerMachine).start()
+  const permits = new Permits(input.maxParallel, {
+    clock,
+    onAdapt: (adapted) => {
+      const { inForce, max } = permits.status
+      if (adapted === 'restored') log.info({ max }, 'the store bears as many requests as allowed')
+      else log.warn({ inForce, max }, 'the store has too much to do: fewer requests at once')
+    },
+  })
+
+  const store = await patientStore(input.store, {
+    acquire: permits.taker(self.id, 'manifest'),
+    attempts: input.attempts,
+    log,
+    around,
+  })
+  const { ledger, committer, compactor, manifest } = await openLedger(input, {
+    generation: self.generation,
+    store,
+    log,
+    around,
+    replayed: () => life.send({ type: 'replayed' }),
+    // A full spool on a slow disk takes long: the supervisor sees that it goes on.
+    recovering: ({ checked, files }) => self.pulse.beat(`${checked} of ${files} spooled files`),
+    // To start again would send all that is spooled again, and be refused again.
+    refused: (failure) => {
+      const reason = `the store refuses the manifest: ${explain(failure)}`
+      life.send({ type: 'lost', why: { reason, remedy: failure.remedy ?? null } })
+    },
+    fatal: self.die,
+  })
+  life.send({ type: 'recovered' })
+
+  every(lookMs, clock, () => {
+    const reason = ledger.whyLost(input.deadlineMinutes)
+    if (reason !== null) life.send({ type: 'lost', why: { reason, remedy: null } })
+  })
+
+  self.serve(
+    ledgerContract,
+    (asker) => {
+      const desk = new PermitDesk(permits, asker.id)
+      return {
+        known: () => ledger.known(),
+        present: () => ledger.present(),
+        room: ({ bytes }) => ledger.room(asker.id, bytes),
+        spooled: (samples) => ledger.spooled(asker.id, samples),
+        quarantined: (samples) => ledger.quarantined(samples),
+        ...leaseDesk(ledger, desk, asker.id),
+        permit: (ask) => desk.ask(ask),
+        release: (end) => desk.release(end),
+        setCap: (max) => permits.setMax(max),
+        settled: () => ledger.settled(),
+        status: () => ({
+          ...ledger.status(),
+          permits: permits.status,
+          gaveUp: life.getSnapshot().context.whyLost,
+        }),
+      }
+    },
+    {
+      closed: (asker) => {
+        permits.askerEnded(asker.id)
+        ledger.askerEnded(asker.id)
+      },
+    },
+  )
+
+  self.live({
+    drain: async () => {
+      life.send({ type: 'drain' })
+      await committer.flush()
+      await compactor.stop()
+      await manifest.noted()
+      await ledger.sweep()
+      life.send({ type: 'drained' })
+    },
+    status: () => ({ work: String(life.getSnapshot().value) }),
+  })
+}
