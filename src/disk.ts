@@ -64,8 +64,12 @@ export interface Disk {
 /** They block the thread, so that nothing comes between. */
 export interface DiskNow {
   makeFolder(path: string): void
-  /** A new file. EEXIST where there is one. */
-  create(path: string, bytes: Uint8Array): void
+  /**
+   * A new file. EEXIST where there is one.
+   *
+   * @param how  `synced`: its bytes outlive a crash of the machine
+   */
+  create(path: string, bytes: Uint8Array, how?: 'synced'): void
   rename(from: string, to: string): void
   /** No error where it is gone. */
   remove(path: string): void
@@ -127,7 +131,8 @@ export const systemDisk: Disk = {
   },
   now: {
     makeFolder: (path) => void mkdirSync(path, { recursive: true }),
-    create: (path, bytes) => writeFileSync(path, bytes, { flag: 'wx' }),
+    create: (path, bytes, how) =>
+      writeFileSync(path, bytes, { flag: 'wx', flush: how === 'synced' }),
     rename: renameSync,
     remove: (path) => rmSync(path, { force: true }),
     list: (path) => readdirSync(path, { withFileTypes: true }),

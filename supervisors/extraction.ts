@@ -1,6 +1,7 @@
 import { extractor } from '../actors/extractor/index.ts'
 import { reader } from '../actors/reader/index.ts'
 import type { SupervisorSpec } from '../protocol/child.ts'
+import { systemDiskUse } from '../src/disk.ts'
 import { backoff } from './backoff.ts'
 import type { Prepared } from './run/preflight.ts'
 
@@ -12,7 +13,7 @@ import type { Prepared } from './run/preflight.ts'
  * A lost extractor costs its batch, which the reader hands to the next that asks. A lost reader
  * costs nothing: what is spooled or committed is no work any more.
  */
-export const extraction = (run: Prepared): SupervisorSpec => ({
+export const extraction = (run: Prepared, use = systemDiskUse): SupervisorSpec => ({
   id: 'extraction',
   strategy: 'one-for-one',
   restarts: { max: 3, withinMs: 60_000 },
@@ -28,20 +29,24 @@ export const extraction = (run: Prepared): SupervisorSpec => ({
       attempts: run.config.upload.attempts,
     }),
     ...extractorIds(run).map((_, index) =>
-      extractor(index, run.config.extract.isolation, {
-        device: run.config.extract.devices[index],
-        threads: run.threadsPerDevice,
-        target: {
-          path: run.config.target.path,
-          captureFinal: run.identity.captureFinal,
-          layers: run.identity.layers,
-          fingerprint: run.identity.target,
-          stamp: run.targetStamp,
+      extractor(
+        index,
+        {
+          device: run.config.extract.devices[index],
+          threads: run.threadsPerDevice,
+          target: {
+            path: run.config.target.path,
+            captureFinal: run.identity.captureFinal,
+            layers: run.identity.layers,
+            fingerprint: run.identity.target,
+            stamp: run.targetStamp,
+          },
+          dtype: run.identity.dtype,
+          work: run.config.work,
+          keepFree: run.config.spool.keepFree,
         },
-        dtype: run.identity.dtype,
-        work: run.config.work,
-        keepFree: run.config.spool.keepFree,
-      }),
+        { isolation: run.config.extract.isolation, use },
+      ),
     ),
   ],
 })

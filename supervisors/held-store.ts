@@ -1,4 +1,3 @@
-import { wallClock } from '../src/clock.ts'
 import { Failure } from '../src/failure.ts'
 import { type Log, openLog } from '../src/log.ts'
 import { isAlive, thisHolder } from '../src/manifest/holder.ts'
@@ -7,10 +6,26 @@ import { newWriterId } from '../src/manifest/names.ts'
 import { conditionalPuts } from '../src/store/conditional.ts'
 import type { Acquire } from '../src/store/limited.ts'
 import type { ObjectStore } from '../src/store/store.ts'
+import { realSurroundings, type Surroundings } from '../src/surroundings.ts'
 import { keepLock } from './lock-beat.ts'
 import { consoleTarget } from './log-target.ts'
 
 /** The run's lock, as a run takes it, and the commands that look after its store. */
+
+/** Where a lock is taken from: the machine, and its processes. */
+export interface LockSurroundings extends Pick<Surroundings, 'wall' | 'random' | 'monotonic'> {
+  readonly holder: typeof thisHolder
+  readonly isAlive: typeof isAlive
+}
+
+const here: LockSurroundings = { ...realSurroundings, holder: thisHolder, isAlive }
+
+interface LockWish {
+  /** Whether the store honours conditions. */
+  readonly conditional: boolean
+  readonly log: Log
+  readonly around?: LockSurroundings
+}
 
 /**
  * Takes the run's lock, waiting for a holder elsewhere to show whether it lives.
@@ -19,10 +34,12 @@ import { consoleTarget } from './log-target.ts'
  */
 export function takeLock(
   store: ObjectStore,
-  { conditional, log }: { readonly conditional: boolean; readonly log: Log },
+  { conditional, log, around = here }: LockWish,
 ): Promise<ManifestLock> {
-  return acquireLock(store, thisHolder(newWriterId(wallClock, Math.random)), {
-    clock: wallClock,
+  const { holder, isAlive, monotonic, random, wall } = around
+  return acquireLock(store, holder(newWriterId(wall, random)), {
+    clock: wall,
+    monotonic,
     isAlive,
     conditional,
     onWait: ({ holder, leftMs }) =>

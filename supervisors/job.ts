@@ -31,7 +31,7 @@ export interface Filling {
 
 const byExtraction: Filling = {
   computes: true,
-  fill: extraction,
+  fill: (run) => extraction(run),
   source: 'reader',
   writers: extractorIds,
 }

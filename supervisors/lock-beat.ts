@@ -1,4 +1,4 @@
-import { within } from '../src/clock.ts'
+import { type Clock, every, systemClock, within } from '../src/clock.ts'
 import { explain, isFailure } from '../src/failure.ts'
 import type { Log } from '../src/log.ts'
 import type { ManifestLock } from '../src/manifest/lock.ts'
@@ -16,7 +16,11 @@ export interface LockBeat {
 /** @param onLost  called when another has taken the run over */
 export function keepLock(
   lock: ManifestLock,
-  { log, onLost }: { readonly log: Log; readonly onLost: () => void },
+  {
+    log,
+    onLost,
+    clock = systemClock,
+  }: { readonly log: Log; readonly onLost: () => void; readonly clock?: Clock },
 ): LockBeat {
   let beating: Promise<void> | undefined
   const beat = async () => {
@@ -31,9 +35,9 @@ export function keepLock(
     }
   }
   // One at a time: to a store that is slow, beats would pile up.
-  const timer = setInterval(() => {
+  const stop = every(lock.beatMs, clock, () => {
     beating ??= beat()
-  }, lock.beatMs)
+  })
   const remove = async () => {
     // One that is under way would write the lock again after its removal.
     await beating
@@ -41,9 +45,9 @@ export function keepLock(
   }
   return {
     async release() {
-      clearInterval(timer)
+      stop()
       try {
-        await within(releaseMs, 'the release of the lock', remove())
+        await within(releaseMs, 'the release of the lock', remove(), clock)
       } catch (error) {
         if (!isFailure(error)) throw error
         log.warn({ reason: explain(error) }, 'the lock stays, and will be seen to be stale')

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { ChildSpec, Death } from '../../protocol/child.ts'
 import type { Config } from '../../src/config/schema.ts'
+import { type DiskUse, systemDiskUse } from '../../src/disk.ts'
 import { isFailure } from '../../src/failure.ts'
 import { openClaims } from '../../src/spool/claims.ts'
 import { spoolFault } from '../../src/spool/fault.ts'
@@ -23,11 +24,17 @@ export interface ExtractorInput {
   readonly keepFree: number
 }
 
+interface Carried {
+  readonly isolation: Config['extract']['isolation']
+  /** Of the work folder, by whoever judges its deaths; default: the machine's. */
+  readonly use?: DiskUse
+}
+
 /** Batches → hidden states of the target, one spooled file a sample. One actor for each device. */
 export const extractor = (
   index: number,
-  isolation: Config['extract']['isolation'],
   input: ExtractorInput,
+  { isolation, use = systemDiskUse }: Carried,
 ): ChildSpec => ({
   id: `extractor/${index}`,
   entry: new URL('./worker.js', import.meta.url),
@@ -39,16 +46,16 @@ export const extractor = (
   drainMs: 600_000, // the batch in hand
   drainsAfter: ['reader'],
   heartbeatMs: 30_000,
-  blame: (death) => blame(death, input.work),
+  blame: (death) => blame(death, input.work, use),
 })
 
 /**
  * A death that holds a claim is the batch's fault; one that was ordered is nobody's, and one of a
  * spool that takes no files is the disk's. Without a claim it is the extractor's own.
  */
-function blame(death: Death, work: string): 'child' | 'work' {
+function blame(death: Death, work: string, use: DiskUse): 'child' | 'work' {
   try {
-    return judge(death, work)
+    return judge(death, work, use)
   } catch (error) {
     // Without its claims nobody can say that it was a batch.
     if (!isFailure(error)) throw error
@@ -56,13 +63,13 @@ function blame(death: Death, work: string): 'child' | 'work' {
   }
 }
 
-function judge(death: Death, work: string): 'child' | 'work' {
-  const claims = openClaims(work)
+function judge(death: Death, work: string, use: DiskUse): 'child' | 'work' {
+  const claims = openClaims(work, use)
   if (death.cause === 'ordered') {
     claims.forgive(death.child)
     return 'work'
   }
-  if (spoolFault(join(work, 'spool'))) {
+  if (spoolFault(join(work, 'spool'), use)) {
     claims.forgive(death.child)
     return 'child'
   }

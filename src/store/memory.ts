@@ -1,6 +1,7 @@
 /** A store in memory, for tests: what the interface promises, and nothing else. */
 import { createHash, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { type Clock, systemClock } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import { checkCrc, readBody } from './body.ts'
 import { checkKey, checkPrefix, compareKeys } from './keys.ts'
@@ -30,9 +31,11 @@ export class MemoryStore implements ObjectStore {
   readonly #objects = new Map<string, Kept>()
   readonly #uploads = new Map<string, MultipartUpload>()
   readonly #pageKeys: number
+  readonly #clock: Clock
 
-  constructor(options: { readonly pageKeys?: number } = {}) {
+  constructor(options: { readonly pageKeys?: number; readonly clock?: Clock } = {}) {
     this.#pageKeys = options.pageKeys ?? 1000
+    this.#clock = options.clock ?? systemClock
   }
 
   async put(key: string, body: Body, options: PutOptions = {}): Promise<Acknowledgement> {
@@ -101,7 +104,7 @@ export class MemoryStore implements ObjectStore {
     const upload: MultipartUpload = {
       key,
       id,
-      startedAt: Date.now(),
+      startedAt: this.#clock.now(),
       putPart: async (number, body, options = {}) => {
         const bytes = await this.#take(key, body, options)
         this.#mustBeOpen(upload)
@@ -149,7 +152,7 @@ export class MemoryStore implements ObjectStore {
 
   #keep(key: string, bytes: Buffer): Acknowledgement {
     const said = { etag: md5(bytes), crc32: crc32(bytes) }
-    const info = { key, size: bytes.length, lastModified: Date.now(), ...said }
+    const info = { key, size: bytes.length, lastModified: this.#clock.now(), ...said }
     this.#objects.set(key, { bytes, info })
     return said
   }

@@ -1,3 +1,4 @@
+import { type DiskUse, systemDiskUse } from '../../src/disk.ts'
 import { Failure, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import { type Claims, openClaims } from '../../src/spool/claims.ts'
@@ -7,10 +8,12 @@ import { deathBefore, tellLauncher } from '../launcher.ts'
 export class RunClaims {
   readonly #work: string
   readonly #log: Log
+  readonly #use: DiskUse
 
-  constructor(work: string, log: Log) {
+  constructor(work: string, log: Log, use = systemDiskUse) {
     this.#work = work
     this.#log = log
+    this.#use = use
   }
 
   /**
@@ -19,7 +22,7 @@ export class RunClaims {
    * @returns  why the run must not go on; null where it may
    */
   judgeBefore(): Failure | null {
-    const claims = openClaims(this.#work)
+    const claims = openClaims(this.#work, this.#use)
     const before = deathBefore()
     const blamed = claims.chargeAll({ witnessed: before !== null })
     if (blamed.length > 0) {
@@ -50,7 +53,7 @@ export class RunClaims {
   /** Claims tell what to blame; without them the run goes on, and blames less well. */
   #tried<T>(use: (claims: Claims) => T): T | undefined {
     try {
-      return use(openClaims(this.#work))
+      return use(openClaims(this.#work, this.#use))
     } catch (error) {
       if (!isFailure(error)) throw error
       this.#log.warn({ err: error }, 'claims cannot be read or written')

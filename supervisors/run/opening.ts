@@ -1,8 +1,9 @@
 import { wholeNamed } from '../../src/checkpoint/restore.ts'
-import { sleep, wallClock } from '../../src/clock.ts'
+import { sleep } from '../../src/clock.ts'
 import { configForStore } from '../../src/config/load.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { datasetFingerprint } from '../../src/dataset/fingerprint.ts'
+import type { DiskUse } from '../../src/disk.ts'
 import type { Log } from '../../src/log.ts'
 import type { ManifestLock } from '../../src/manifest/lock.ts'
 import { publishDataset } from '../../src/run/dataset-copy.ts'
@@ -12,8 +13,9 @@ import { probeConfirmation, rungText } from '../../src/store/confirm.ts'
 import { abortUploads } from '../../src/store/open-upload.ts'
 import { putBytes } from '../../src/store/put-confirmed.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { takeLock } from '../held-store.ts'
-import { takeSpool } from './own-spool.ts'
+import { realSurroundings, type Surroundings } from '../../src/surroundings.ts'
+import { type LockSurroundings, takeLock } from '../held-store.ts'
+import { takeSpool, type Waiting } from './own-spool.ts'
 import type { Prepared } from './preflight.ts'
 
 /** What is settled with the store before the first actor starts, in this order. */
@@ -43,7 +45,7 @@ export interface OpenedRun {
 export async function openRun(
   store: ObjectStore,
   prepared: Prepared,
-  log: Log,
+  { log, around }: { readonly log: Log; readonly around: DiskUse & LockSurroundings },
 ): Promise<OpenedRun> {
   const { config, identity, plan, training } = prepared
   // Nothing is put for the sake of a name that is none.
@@ -55,13 +57,12 @@ export async function openRun(
   for (const change of stored.changes) {
     log.warn({ change }, 'the plan differs from the one the run began with: bits may differ too')
   }
-  await ownSpool(config.work, stored.run.id, log)
-  const lock = await takeLock(store, { conditional: honoured, log })
+  warnOfUnknown(await takeSpool(config.work, stored.run.id, around), log)
+  const lock = await takeLock(store, { conditional: honoured, log, around })
   return { stored, lock, alone: honoured, storeSums: refuses }
 }
 
-async function ownSpool(work: string, id: string, log: Log): Promise<void> {
-  const { samples, run } = await takeSpool(work, id)
+function warnOfUnknown({ samples, run }: Waiting, log: Log): void {
   if (samples === 0 || run !== undefined) return
   log.warn({ samples }, 'nothing says of which run the spooled samples are: taken as this one’s')
 }
@@ -76,6 +77,8 @@ interface PublishOptions {
   readonly log: Log
   /** Whether the lock keeps every other supervisor away. */
   readonly alone: boolean
+  /** Default: the machine's clocks. */
+  readonly around?: Pick<Surroundings, 'clock' | 'wall'>
 }
 
 /**
@@ -93,7 +96,7 @@ export function publishRun(
     done,
     abort: async () => {
       stopping.abort()
-      await Promise.race([done.catch(() => undefined), sleep(abortMs)])
+      await Promise.race([done.catch(() => undefined), sleep(abortMs, options.around?.clock)])
     },
   }
 }
@@ -101,7 +104,7 @@ export function publishRun(
 async function publish(
   store: ObjectStore,
   { config, dataset }: Prepared,
-  { log, signal, alone }: PublishOptions & { readonly signal: AbortSignal },
+  { log, signal, alone, around = realSurroundings }: PublishOptions & { readonly signal: AbortSignal },
 ): Promise<void> {
   const text = Buffer.from(configForStore(config))
   if (!(await store.get(configKey))?.equals(text)) await putBytes(store, configKey, text)
@@ -120,7 +123,7 @@ async function publish(
       ),
   })
   if (sent) log.info({ rows: dataset.rows }, 'the dataset is in the store')
-  const before = alone ? undefined : wallClock.now() - rivalMs
+  const before = alone ? undefined : around.wall.now() - rivalMs
   for (const prefix of uploadedPrefixes) {
     for (const key of await abortUploads(store, prefix, before)) {
       log.warn({ key }, 'aborted an upload in parts that an earlier start left open')

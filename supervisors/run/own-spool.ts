@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { randomHex } from '../../src/clock.ts'
+import { type DiskUse, systemDiskUse } from '../../src/disk.ts'
 import { diskFailure } from '../../src/disk-failure.ts'
 import { Failure, hasCode } from '../../src/failure.ts'
 import { openSpool } from '../../src/spool/spool.ts'
@@ -21,10 +21,10 @@ export interface Waiting {
 const ownerFile = (work: string): string => join(work, 'spool-of-run')
 
 /** @throws  Failure `invalid`: spool or id cannot be read */
-export async function waitingIn(work: string): Promise<Waiting> {
-  const spool = await openSpool(join(work, 'spool'))
+export async function waitingIn(work: string, use = systemDiskUse): Promise<Waiting> {
+  const spool = await openSpool(join(work, 'spool'), use)
   const { samples } = await spool.list()
-  return { dir: spool.dir, samples: samples.length, run: ownerOf(work) }
+  return { dir: spool.dir, samples: samples.length, run: ownerOf(work, use) }
 }
 
 /**
@@ -50,32 +50,32 @@ export function requireOwn({ dir, samples, run: found }: Waiting, run: string | 
  * @returns    what waited there
  * @throws     Failure `invalid`: samples of another run do; `unavailable`: the disk is full
  */
-export async function takeSpool(work: string, run: string): Promise<Waiting> {
-  const waiting = await waitingIn(work)
+export async function takeSpool(work: string, run: string, use = systemDiskUse): Promise<Waiting> {
+  const waiting = await waitingIn(work, use)
   requireOwn(waiting, run)
-  if (waiting.run !== run) writeOwner(work, run)
+  if (waiting.run !== run) writeOwner(work, run, use)
   return waiting
 }
 
-function ownerOf(work: string): string | undefined {
+function ownerOf(work: string, { disk }: DiskUse): string | undefined {
   const path = ownerFile(work)
   try {
-    return readFileSync(path, 'utf8').trim() || undefined
+    return disk.now.readWhole(path)?.toString('utf8').trim() || undefined
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
     throw diskFailure(error, { what: 'whose the spool is was not read', path })
   }
 }
 
-function writeOwner(work: string, run: string): void {
+function writeOwner(work: string, run: string, { disk, random }: DiskUse): void {
   const path = ownerFile(work)
-  const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const temp = `${path}.${randomHex(random, 12)}.tmp`
   try {
     // Synced, as the samples are not: they may outlive a crash of the machine, and so must it.
-    writeFileSync(temp, `${run}\n`, { flush: true })
-    renameSync(temp, path)
+    disk.now.create(temp, Buffer.from(`${run}\n`), 'synced')
+    disk.now.rename(temp, path)
   } catch (error) {
-    rmSync(temp, { force: true })
+    disk.now.remove(temp)
     throw diskFailure(error, { what: 'whose the spool is was not written', path })
   }
 }

@@ -2,6 +2,7 @@ import type { ledgerContract } from '../../protocol/ledger.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import { permitsOf } from '../../protocol/permit.ts'
 import { uploaderContract } from '../../protocol/uploader.ts'
+import { systemClock } from '../../src/clock.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { isFailure } from '../../src/failure.ts'
 import type { Acquire } from '../../src/store/limited.ts'
@@ -30,10 +31,10 @@ export class RequestCap {
   readonly #takeOwn: Acquire
   #bound: Bound | undefined
 
-  constructor({ maxParallel, threads }: Config['upload']) {
+  constructor({ maxParallel, threads }: Config['upload'], clock = systemClock) {
     this.#maxParallel = maxParallel
     this.#threads = threadsOf({ threads })
-    this.#own = new Permits(maxParallel)
+    this.#own = new Permits(maxParallel, { clock })
     this.#takeOwn = this.#own.taker('supervisor', 'manifest')
   }
 

@@ -1,10 +1,10 @@
 import { createActor, waitFor } from 'xstate'
 import { actorIds } from '../../actors/console/command.ts'
 import type { Killed, RootControl, RunStatus } from '../../protocol/console.ts'
-import { systemClock } from '../../src/clock.ts'
+import { every } from '../../src/clock.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { Failure, isFailure } from '../../src/failure.ts'
-import { type Log, openLog } from '../../src/log.ts'
+import type { Log } from '../../src/log.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import type { TreeEvent } from '../engine/events.ts'
@@ -21,7 +21,7 @@ import { Handover } from './handover.ts'
 import { Losses } from './losses.ts'
 import { exitCodes, type RunEvent, runMachine } from './machine.ts'
 import { type OpenedRun, openRun, publishRun } from './opening.ts'
-import { type Prepared, prepare } from './preflight.ts'
+import type { Prepared } from './preflight.ts'
 import { progressFacts } from './progress-facts.ts'
 import { RequestCap } from './request-cap.ts'
 import type { RunResult } from './result.ts'
@@ -29,6 +29,7 @@ import type { withRetries } from './retries.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
 import { Standing } from './standing.ts'
 import { SuddenEnd } from './sudden-end.ts'
+import { type RunSurroundings, realRun } from './surroundings.ts'
 
 /** One run of the main job in this process: from its preflight to its exit code. */
 
@@ -44,6 +45,8 @@ export interface RunOptions {
   /** Called once the run is held, for what the store alone can tell. */
   readonly amend: typeof withRetries
   readonly job: Job
+  /** Default: this machine and this process. */
+  readonly around?: RunSurroundings
 }
 
 /** The tree, and those of it that this thread asks: each `client` makes a port that stays. */
@@ -55,6 +58,7 @@ interface Planted extends Asked {
 export class RunProcess implements RootControl {
   readonly #config: Config
   readonly #options: RunOptions
+  readonly #around: RunSurroundings
   readonly #log: Log
   /** Whatever is under way: of a third signal, a bug, or a thread that cannot be ended. */
   readonly end: SuddenEnd
@@ -62,8 +66,8 @@ export class RunProcess implements RootControl {
   readonly #claims: RunClaims
   readonly #losses: Losses
   readonly #cap: RequestCap
-  readonly #standing = new Standing()
-  readonly #startedAt = new Date()
+  readonly #standing: Standing
+  readonly #startedAt: Date
   #runId = ''
   #planted: Planted | undefined
   /** Settled once the ledger has told what it holds after its drain. */
@@ -72,11 +76,16 @@ export class RunProcess implements RootControl {
   constructor(config: Config, options: RunOptions) {
     this.#config = config
     this.#options = options
-    this.#cap = new RequestCap(config.upload)
+    const { around = realRun } = options
+    const { clock, die, openLog, wall } = around
+    this.#around = around
+    this.#startedAt = new Date(wall.now())
+    this.#standing = new Standing(clock)
+    this.#cap = new RequestCap(config.upload, clock)
     this.#log = openLog({ ...logTarget(config.work), actor: 'supervisor' })
-    this.end = new SuddenEnd(this.#log, options.lastWords)
-    this.#claims = new RunClaims(config.work, this.#log)
-    this.#losses = new Losses(config, this.#claims)
+    this.end = new SuddenEnd(this.#log, options.lastWords, die)
+    this.#claims = new RunClaims(config.work, this.#log, around)
+    this.#losses = new Losses(config, this.#claims, around)
   }
 
   get log(): Log {
@@ -141,23 +150,23 @@ export class RunProcess implements RootControl {
     const storm = this.#claims.judgeBefore()
     if (storm) return { code: exitCodes.gaveUp, failure: storm, status: this.status() }
     const place = { url: this.#config.store, s3: this.#config.s3 }
-    const store = await patientStore(place, {
-      acquire: this.#cap.acquire,
-      attempts: Math.min(openingAttempts, this.#config.upload.attempts),
-      log: this.#log,
-    })
-    const prepared = await prepare(this.#config, this.#options.job)
-    const opened = await this.#unlessStopped(openRun(store, prepared, this.#log))
+    const [around, log] = [this.#around, this.#log]
+    const attempts = Math.min(openingAttempts, this.#config.upload.attempts)
+    const { acquire } = this.#cap
+    const store = await patientStore(place, { acquire, attempts, log, around })
+    const prepared = await around.prepare(this.#config, this.#options.job)
+    const opened = await this.#unlessStopped(openRun(store, prepared, { log, around }))
     if (opened === 'stopped') return this.#ended()
     this.#runId = opened.stored.run.id
     const lock = keepLock(opened.lock, {
-      log: this.#log,
+      log,
+      clock: around.clock,
       onLost: () => this.#life.send({ type: 'stop', code: exitCodes.held }),
     })
     try {
       const amended = await this.#unlessStopped(this.#amended(store, prepared, opened))
       if (amended === 'stopped') return this.#ended()
-      const publishing = publishRun(store, amended, { log: this.#log, alone: opened.alone })
+      const publishing = publishRun(store, amended, { log, alone: opened.alone, around })
       if ((await this.#unlessStopped(publishing.done)) === 'stopped') {
         await publishing.abort()
         return this.#ended()
@@ -197,9 +206,11 @@ export class RunProcess implements RootControl {
 
   #plant(prepared: Prepared): Planted {
     const { job } = this.#options
+    const { clock, random, vessels } = this.#around
     const tree = supervise(root(prepared, job), {
-      clock: systemClock,
-      random: Math.random,
+      clock,
+      random,
+      ...(vessels && { vessels }),
       log: this.#log,
       logTo: logTarget(this.#config.work),
       onEvent: (event) => this.#happened(event),
@@ -226,10 +237,11 @@ export class RunProcess implements RootControl {
       // The root has told why it gave up; a stop that came first needs no reason.
       if (!isFailure(error)) throw error
     })
-    const timer = setInterval(() => void this.#tell(this.#standing.ask(planted)), pollMs)
-    const progress = setInterval(() => {
+    const { clock } = this.#around
+    const endPolls = every(pollMs, clock, () => void this.#tell(this.#standing.ask(planted)))
+    const endProgress = every(progressMs, clock, () => {
       this.#log.info(progressFacts(this.status()), 'progress')
-    }, progressMs)
+    })
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
     // A store that is lost takes nothing more: the spool keeps what waits for it.
     const lost = this.#standing.ledger?.gaveUp != null || this.#losses.isStoreLost
@@ -239,8 +251,8 @@ export class RunProcess implements RootControl {
     const isDone = this.#life.getSnapshot().context.code === exitCodes.done
     if (isDone && this.#options.job.filling?.computes) this.#claims.settle()
     await started
-    clearInterval(timer)
-    clearInterval(progress)
+    endPolls()
+    endProgress()
   }
 
   async #tell(heard: Promise<readonly RunEvent[]>): Promise<void> {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { systemDiskUse } from '../../src/disk.ts'
 import { Failure } from '../../src/failure.ts'
 import { spoolFault } from '../../src/spool/fault.ts'
 import type { TreeEvent } from '../engine/events.ts'
@@ -9,12 +10,16 @@ import type { TreeEvent } from '../engine/events.ts'
  *
  * @returns  a Failure `unavailable`: work was under way, so this is giving up, and no refusal
  */
-export function spoolLost(event: TreeEvent, work: string): Failure | undefined {
+export function spoolLost(
+  event: TreeEvent,
+  work: string,
+  use = systemDiskUse,
+): Failure | undefined {
   if (event.kind !== 'died') return undefined
   const { cause, failure } = event.death
   // One that was up had found the folder, or made it.
   if (cause !== 'crash' || failure?.kind !== 'invalid') return undefined
-  const fault = spoolFault(join(work, 'spool'))
+  const fault = spoolFault(join(work, 'spool'), use)
   if (!fault) return undefined
   const remedy = fault.remedy === undefined ? {} : { remedy: fault.remedy }
   return new Failure('unavailable', fault.message, { ...remedy, cause: fault.cause })

@@ -1,7 +1,7 @@
 import type { Speed, TrainingStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { SourceStatus } from '../../protocol/source.ts'
-import { sleep, systemClock } from '../../src/clock.ts'
+import { type Clock, sleep, systemClock } from '../../src/clock.ts'
 import { isFailure } from '../../src/failure.ts'
 import type { Asked } from './asked.ts'
 import { judge } from './judge.ts'
@@ -13,6 +13,7 @@ const patienceMs = 1000
 
 /** Where the work stands: what those who know told when they were asked last. */
 export class Standing {
+  readonly #clock: Clock
   readonly #speeds = new Speeds()
   readonly #spooled = new Counted()
   readonly #stored = new Counted()
@@ -22,6 +23,10 @@ export class Standing {
   #hasLearnt = false
   /** What was asked last, until it is answered. */
   #underWay: Promise<readonly RunEvent[]> | undefined
+
+  constructor(clock = systemClock) {
+    this.#clock = clock
+  }
 
   get source(): SourceStatus | null {
     return this.#source
@@ -72,7 +77,7 @@ export class Standing {
       ])
       this.#ledger = this.#counted(heard)
       this.#source = of
-      this.#speeds.note(this.#source, this.#ledger, Date.now())
+      this.#speeds.note(this.#source, this.#ledger, this.#clock.now())
       const told = training && (this.#training ?? 'unheard')
       const hasLearnt = this.#hasLearnt
       return judge({ ledger: this.#ledger, source: this.#source, training: told, hasLearnt })
@@ -94,7 +99,7 @@ export class Standing {
       this.#hasLearnt ||= trainer.last !== null
     })
     const enough = new AbortController()
-    const late = sleep(patienceMs, systemClock, enough.signal).catch(() => undefined)
+    const late = sleep(patienceMs, this.#clock, enough.signal).catch(() => undefined)
     await Promise.race([heard, late]).finally(() => enough.abort())
     heard.catch(() => undefined)
   }

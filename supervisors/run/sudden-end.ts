@@ -9,10 +9,13 @@ import { type EndSignal, exitCodeOf } from './signals.ts'
 export class SuddenEnd {
   readonly #log: Log
   readonly #lastWords: () => void
+  readonly #kill: () => void
 
-  constructor(log: Log, lastWords: () => void) {
+  /** @param kill  ends the process by SIGKILL */
+  constructor(log: Log, lastWords: () => void, kill: () => void) {
     this.#log = log
     this.#lastWords = lastWords
+    this.#kill = kill
   }
 
   /** A person wants it: not to be started again. */
@@ -39,6 +42,6 @@ export class SuddenEnd {
 
   #die(): void {
     this.#lastWords()
-    process.kill(process.pid, 'SIGKILL')
+    this.#kill()
   }
 }
