@@ -88,7 +88,7 @@ export function actor<Input>(): Actor<Input> {
 }
 
 /** The same of whatever carries it. */
-export function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
+function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
   const { id, generation, input } = birth
   const { clock, die } = host
   const log = host.openLog({ ...birth.log, actor: id })
