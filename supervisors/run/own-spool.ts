@@ -59,12 +59,17 @@ export async function takeSpool(work: string, run: string, use = systemDiskUse):
 
 function ownerOf(work: string, { disk }: DiskUse): string | undefined {
   const path = ownerFile(work)
+  const undone = { what: 'whose the spool is was not read', path }
   try {
-    return disk.now.readWhole(path)?.toString('utf8').trim() || undefined
+    const bytes = disk.now.readWhole(path)
+    if (bytes) return bytes.toString('utf8').trim() || undefined
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
-    throw diskFailure(error, { what: 'whose the spool is was not read', path })
+    throw diskFailure(error, undone)
   }
+  throw new Failure('invalid', `${undone.what}: it is no file. path=${path}`, {
+    remedy: 'Remove what bears its name from the work folder.',
+  })
 }
 
 function writeOwner(work: string, run: string, { disk, random }: DiskUse): void {
