@@ -104,7 +104,7 @@ export function randomHex(random: Random, digits: number): string {
   return text.slice(0, digits)
 }
 
-/** Again and again, each time `ms` after the last; keeps no process from ending. Ended by its result. */
+/** Again and again, `ms` apart; keeps no process from ending. What it gives ends it. */
 export function every(ms: number, clock: Clock, work: () => void): () => void {
   let timer: unknown
   const next = () => {

@@ -5,7 +5,7 @@ import { openStore } from './store/open.ts'
 import type { StorePlace } from './store/patient.ts'
 import type { ObjectStore } from './store/store.ts'
 
-/** Whatever an actor meets that is no other actor: passed in, so that a simulator can be all of it. */
+/** What an actor meets that is no other actor: passed in, so that a simulator can be all of it. */
 export interface Surroundings extends DiskUse {
   /** For durations; and as it is set, for moments that others read. */
   readonly clock: Clock

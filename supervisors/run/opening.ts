@@ -104,7 +104,12 @@ export function publishRun(
 async function publish(
   store: ObjectStore,
   { config, dataset }: Prepared,
-  { log, signal, alone, around = realSurroundings }: PublishOptions & { readonly signal: AbortSignal },
+  {
+    log,
+    signal,
+    alone,
+    around = realSurroundings,
+  }: PublishOptions & { readonly signal: AbortSignal },
 ): Promise<void> {
   const text = Buffer.from(configForStore(config))
   if (!(await store.get(configKey))?.equals(text)) await putBytes(store, configKey, text)
