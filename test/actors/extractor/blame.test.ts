@@ -17,7 +17,10 @@ async function open(t: TestContext, { spool }: { readonly spool: boolean }) {
   const target = { path: '', captureFinal: false, layers: [], fingerprint: '', stamp: '' }
   const input = { device: 'cpu', threads: 1, target, dtype: 'bf16', work, keepFree: 0 } as const
   const claims = openClaims(work)
-  return { claims, blame: extractor(0, 'thread', input).blame ?? assert.fail('it judges no death') }
+  return {
+    claims,
+    blame: extractor(0, input, { isolation: 'thread' }).blame ?? assert.fail('it judges no death'),
+  }
 }
 
 test('blame: a death that holds a claim is the batch’s, without one the extractor’s', async (t) => {
