@@ -83,9 +83,19 @@ export function parseDrafterConfig(json: unknown, path: string): DrafterConfig {
     slidingWindow: slides ? (raw.sliding_window ?? null) : null,
     draftVocabSize: raw.draft_vocab_size ?? null,
   }
-  const faults = faultsOf(config)
+  const faults = [...contradictions(raw), ...faultsOf(config)]
   if (faults.length > 0) throw malformed(path, faults)
   return config
+}
+
+/** Of two values for one thing some readers take the one, some the other: none is right. */
+function contradictions(raw: Raw): string[] {
+  const keys = ['block_size', 'mask_token_id', 'target_layer_ids'] as const
+  return keys.flatMap((key) => {
+    const [top, inner] = [raw[key], raw.dflash_config?.[key]]
+    if (top == null || inner == null || String(top) === String(inner)) return []
+    return [`${key}: ${String(top)} at the top, ${String(inner)} in dflash_config`]
+  })
 }
 
 /** z-lab's older files keep the block size at the top, newer ones beside the mask token. */

@@ -76,6 +76,16 @@ test('drafter config: the block size stands at the top or beside the mask token'
   refuses({ ...rest, dflash_config: null }, 'block_size', 'mask_token_id', 'target_layer_ids')
 })
 
+test('drafter config: two values for one thing are refused, both named', () => {
+  assert.deepEqual(parse(dflash({ block_size: 8 })), parse(b8({})))
+  refuses(
+    { ...dflash({ block_size: 4 }), mask_token_id: 5, target_layer_ids: [0, 1] },
+    'block_size: 8 at the top, 4 in dflash_config',
+    'mask_token_id: 5 at the top, 319 in dflash_config',
+    'target_layer_ids: 0,1 at the top, 0,1,2,3,4 in dflash_config',
+  )
+})
+
 test('drafter config: without layer_types, the layers that slide follow from the window', () => {
   const { layer_types, ...rest } = b8({ sliding_window: 12, max_window_layers: 1 })
   assert.equal(parse(rest).slidingWindow, null)
