@@ -87,7 +87,8 @@ const fields = z.strictObject({
     .prefault({}),
 })
 
-export const train = fields.refine(({ lr, minLr }) => minLr <= lr, {
+// Where the rate itself is wrong, that alone is told.
+export const train = fields.refine(({ lr, minLr }) => lr <= 0 || minLr <= lr, {
   path: ['minLr'],
   message: 'more than what it falls from. want=train.lr or less',
 })

@@ -112,6 +112,14 @@ test('config: every fault is told at once, each with its path and what was wante
   assert.equal(found.length, wanted.length + 5)
 })
 
+test('config: a learning rate is more than 0, and not less than what it falls to', () => {
+  const trained = (train: object) => faults({ ...least, train })
+  for (const lr of [0, -0.001]) {
+    assert.deepEqual(trained({ lr }), [`train.lr: no learning rate. want=more than 0, found=${lr}`])
+  }
+  assert.match(trained({ lr: 1e-4, minLr: 1e-3 })[0], /^train\.minLr: more than what it falls from/)
+})
+
 test('config: a name that resembles none is answered by all there are', () => {
   const [line] = faults({ ...least, commit: { everyThousandSamples: 1 } })
   assert.equal(line, 'commit.everyThousandSamples: no such key. Known: every, seconds')
