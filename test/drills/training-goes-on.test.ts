@@ -114,6 +114,18 @@ for (const [actor, at] of [
   })
 }
 
+test('a trainer’s process aborts: nothing else ends, and it ends as if undisturbed', async (t) => {
+  const wanted = await undisturbed(t)
+  const train = { ...options.train, isolation: 'process' }
+  const job = await layOutJob(t, { ...options, train })
+  const crash = { at: 'trainer.stepped', hit: 7, end: 'abort' } as const
+  const { code, stderr } = await start(t, ['run', job.config], { ...job, crash }).ended()
+  assert.equal(code, 0, stderr)
+  assert.doesNotMatch(stderr, /the process died/)
+  assert.match(stderr, /"child":"trainer\/0".*ended by SIGABRT.*"restarting"/)
+  await assertAsIfUndisturbed(job, wanted)
+})
+
 test('SIGTERM twice: the step in hand is saved, 143; the same command goes on (B44)', async (t) => {
   const wanted = await undisturbed(t)
   const job = await layOutJob(t, { ...options, train: { ...options.train, checkpointMinutes: 30 } })

@@ -33,6 +33,8 @@ export interface JobOptions {
   readonly tokenBudget?: number
   readonly uploaders?: number
   readonly maxParallel?: number
+  /** Two unless given. */
+  readonly extractors?: number
   /** Of the extractors; absent: threads. */
   readonly isolation?: 'thread' | 'process'
   /** Of the configuration; absent: nothing is trained. */
@@ -50,7 +52,7 @@ const bytesPerToken = 5 * 96 * 2
  */
 export async function layOutJob(t: TestContext, options: JobOptions = {}): Promise<Job> {
   const { rows = 300, tokens = { min: 2, max: 120 }, tokenBudget = 512, s3 } = options
-  const { isolation = 'thread', uploaders = 1, maxParallel = 8, train } = options
+  const { extractors = 2, isolation = 'thread', uploaders = 1, maxParallel = 8, train } = options
   const dir = mkdtempSync(join(tmpdir(), 'draftsmith-crash-'))
   t.after(() => {
     endAll(dir)
@@ -73,7 +75,7 @@ export async function layOutJob(t: TestContext, options: JobOptions = {}): Promi
       dataset: { path: dataset },
       target: { path: target },
       extract: {
-        devices: ['cpu', 'cpu'],
+        devices: Array(extractors).fill('cpu'),
         isolation,
         tokenBudget,
         maxTokens: Math.min(tokenBudget, 512),
