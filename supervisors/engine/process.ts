@@ -9,6 +9,11 @@ import { type HostBirth, type HostWord, portsFd } from './host-words.ts'
 import type { End, Start, Vessel } from './vessel.ts'
 
 const stderrFd = 2
+/**
+ * For the last words of one that has ended, and for one that was killed to end. A driver may keep
+ * it from that, or what it has started keep its stream open; it does nothing more.
+ */
+const leaveMs = 10_000
 const host = fileURLToPath(new URL('./host.js', import.meta.url))
 
 /**
@@ -19,14 +24,26 @@ export class Process implements Vessel {
   readonly control: MessagePort
   readonly isInside = false
   readonly #child: ChildProcess
+  readonly #clock: Start['clock']
+  readonly #leaveMs: number
+  readonly #ports: unknown
+  /** Until its end was told. */
+  #onEnd: Start['onEnd'] | undefined
+  #leaving: unknown
   #reading: PulseReading = { beats: 0, announced: 0, busy: undefined, work: '' }
   /** What it told of its end; absent where it could not. */
   #told: End | undefined
 
-  constructor({ spec, generation, log, onEnd }: Start) {
+  constructor(
+    { spec, generation, clock, log, onEnd }: Start,
+    patience: { readonly leaveMs: number } = { leaveMs },
+  ) {
     const { id, entry, input, heartbeatMs } = spec
     const { port1, port2 } = new MessageChannel()
     this.control = port1
+    this.#clock = clock
+    this.#leaveMs = patience.leaveMs
+    this.#onEnd = onEnd
     this.#child = spawn(process.execPath, [...process.execArgv, host, id], {
       // What is printed by the way must not stand among what the command prints.
       stdio: ['ignore', stderrFd, stderrFd, 'ipc', 'pipe'],
@@ -36,15 +53,15 @@ export class Process implements Vessel {
     this.#child.on('error', (error) => {
       if (this.pid === null) this.#told = { code: null, signal: null, error }
     })
+    const of = (code: number | null, signal: string | null) => ({ code, signal, error: undefined })
     // Not at its `exit`: its last words may come after that.
-    this.#child.once('close', (code, signal) => {
-      port1.close()
-      onEnd(this.#told ?? { code, signal, error: undefined })
-    })
-    const ports = this.#child.stdio?.[portsFd]
-    if (ports instanceof Duplex) new Bridge(ports, { side: 1, first: port2 })
+    this.#child.once('exit', (code, signal) => this.#leaves(of(code, signal)))
+    this.#child.once('close', (code, signal) => this.#ended(of(code, signal)))
+    this.#ports = this.#child.stdio?.[portsFd]
+    if (this.#ports instanceof Duplex) new Bridge(this.#ports, { side: 1, first: port2 })
     const birth: HostBirth = { id, generation, entry: entry.href, input, heartbeatMs, log }
-    this.#child.send(birth, () => undefined)
+    // Where no descriptor is left there are neither streams nor words: its end tells why.
+    this.#child.send?.(birth, () => undefined)
   }
 
   get pid(): number | null {
@@ -57,7 +74,23 @@ export class Process implements Vessel {
 
   end(): Promise<boolean> {
     this.#child.kill('SIGKILL')
+    this.#leaves({ code: null, signal: 'SIGKILL', error: undefined })
     return Promise.resolve(true)
+  }
+
+  /** Its end is told soon, come what may. */
+  #leaves(end: End): void {
+    this.#leaving ??= this.#clock.setTimeout(() => this.#ended(end), this.#leaveMs, 'idle')
+  }
+
+  #ended(end: End): void {
+    const tell = this.#onEnd
+    this.#onEnd = undefined
+    this.#clock.clearTimeout(this.#leaving)
+    this.control.close()
+    // All that others ask of it settles.
+    if (this.#ports instanceof Duplex) this.#ports.destroy()
+    tell?.(this.#told ?? end)
   }
 
   #heard(word: HostWord): void {

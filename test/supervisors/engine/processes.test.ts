@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { PeerEnded } from '../../../protocol/channel.ts'
 import type { ChildSpec, Death } from '../../../protocol/child.ts'
-import { sleep } from '../../../src/clock.ts'
+import { deferred } from '../../../protocol/deferred.ts'
+import { sleep, systemClock } from '../../../src/clock.ts'
 import { isAlive } from '../../../src/manifest/holder.ts'
+import { portsFd } from '../../../supervisors/engine/host-words.ts'
+import { Process } from '../../../supervisors/engine/process.ts'
+import type { End } from '../../../supervisors/engine/vessel.ts'
 import { askerContract } from '../../support/actors/asker-contract.ts'
 import { puppetContract, type Way } from '../../support/actors/puppet-contract.ts'
 import { limitMemory } from '../../support/memory-limit.ts'
@@ -174,6 +179,50 @@ test('a stop drains a process, and no signal that is meant for all ends it befor
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.kill(await client.ask.pid(), signal)
   await planted.tree.stop()
   assert.deepEqual(planted.story('drained', 'ended', 'died'), ['drained puppet', 'ended puppet'])
+})
+
+/** Starts what keeps the stream of its ports open when it has gone, and notes its number. */
+const leavesHolder = (note: string): URL => {
+  const code = `
+    import { spawn } from 'node:child_process'
+    import { renameSync, writeFileSync } from 'node:fs'
+    const ports = ['ignore', 'ignore', 'ignore', 'ignore', ${portsFd}]
+    const args = ['-e', 'setTimeout(() => undefined, 60_000)']
+    const { pid } = spawn(process.execPath, args, { stdio: ports })
+    writeFileSync('${note}.tmp', String(pid))
+    renameSync('${note}.tmp', '${note}')
+    setInterval(() => undefined, 1_000)`
+  return new URL(`data:text/javascript,${encodeURIComponent(code)}`)
+}
+
+for (const how of ['is ended', 'is killed']) {
+  test(`a process that ${how}, and whose stream stays open, is told to have ended`, async (t) => {
+    const note = join(process.cwd(), how.replace(' ', '-'))
+    const { promise, resolve } = deferred<End>()
+    const vessel = new Process(
+      {
+        spec: { id: 'holding', entry: leavesHolder(note), input: null, heartbeatMs: 20_000 },
+        ...{ generation: 1, clock: systemClock, log: { level: 'info', stderr: 'none' } },
+        onEnd: resolve,
+      },
+      { leaveMs: 100 },
+    )
+    t.after(() => vessel.end())
+    while (!existsSync(note)) await sleep(10)
+    const holder = Number(readFileSync(note, 'utf8'))
+    t.after(() => process.kill(holder, 'SIGKILL'))
+    if (how === 'is ended') assert.equal(await vessel.end(), true)
+    else process.kill(vessel.pid ?? assert.fail('it has no number'), 'SIGKILL')
+    assert.deepEqual(await promise, { code: null, signal: 'SIGKILL', error: undefined })
+    assert.ok(isAlive({ pid: holder }))
+  })
+}
+
+test('a process that finds no descriptor left ends, and nothing else does', async () => {
+  const script = fileURLToPath(new URL('../../support/without-descriptors.js', import.meta.url))
+  const limited = ['-c', 'ulimit -n 100; exec "$0" "$1"', process.execPath, script]
+  const { stdout } = await promisify(execFile)('sh', limited)
+  assert.match(stdout, /^Error: spawn .*EMFILE\n$/)
 })
 
 test('no process outlives its supervisor, also not inside native code', async () => {
