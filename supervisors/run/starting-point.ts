@@ -68,7 +68,7 @@ export const draftedBy = async (
   store: ObjectStore,
   { checkpoint, drafter }: StartingPoint,
 ): Promise<readonly number[] | null> =>
-  drafter.draftVocabSize === null ? null : (await draftVocabIn(store, checkpoint.name)).ids
+  drafter.draftVocabSize === null ? null : (await draftVocabIn(store, checkpoint)).ids
 
 /** The drafter's shape, by the names of the configuration. */
 export const shapeOf = ({ drafter }: StartingPoint) => ({
