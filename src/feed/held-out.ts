@@ -25,7 +25,8 @@ interface HeldOutParts extends LoadParts {
 
 /** Of no epoch. */
 const epoch = -1
-const neverLate = new Promise<void>(() => undefined)
+/** One for each question: a promise that never settles keeps what was ever waited for beside it. */
+const neverLate = () => new Promise<void>(() => undefined)
 
 export class HeldOut {
   readonly #parts: HeldOutParts
@@ -59,7 +60,7 @@ export class HeldOut {
    */
   async take(batch: number): Promise<TrainingBatch | undefined> {
     if (batch === 0 || !this.#batches) this.#settle()
-    return await this.#ahead.take(batch, neverLate)
+    return await this.#ahead.take(batch, neverLate())
   }
 
   /** Ends all that is being read. */

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { OpenedFeed } from '../../../actors/loader/open.ts'
 import { isFailure } from '../../../src/failure.ts'
 import { batchesFrom, feedRig, rowOf } from '../../support/feed.ts'
@@ -56,4 +59,23 @@ test('held out: of rows that cannot be trained on there is no share, and why', a
         /there is no sample to train on\. rows=6, .*without an anchor=6/.test(error.message),
     )
   }
+})
+
+/** Asks for a batch, and keeps nothing of it. */
+async function asked({ feed }: OpenedFeed): Promise<WeakRef<object>> {
+  return new WeakRef((await feed.heldOut(0)) ?? assert.fail('nothing is held out'))
+}
+
+test('held out: a batch that was given away is kept by nothing', async (t) => {
+  const { open } = await feedRig(t, rows(20), { train: { heldOut: 0.5 } })
+  const opened = await open()
+  await opened.feed.begin('t', null)
+  const batch = await asked(opened)
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  for (let tries = 0; batch.deref() && tries < 100; tries++) {
+    await turn()
+    collect()
+  }
+  assert.ok(batch.deref() === undefined)
 })
