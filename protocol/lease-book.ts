@@ -39,6 +39,11 @@ export class LeaseBook<T> {
     return this.#queue.length - this.#head
   }
 
+  /** All that came and is not done: those that wait, and those that are leased. */
+  get unsettled(): number {
+    return this.waiting + this.leased
+  }
+
   get leased(): number {
     return this.#leases.size
   }

@@ -62,6 +62,9 @@ export interface LedgerStatus {
   readonly spooled: Amount
   readonly stored: Amount
   readonly spool: { readonly files: number; readonly bytes: number; readonly full: string | null }
+  /** Files of the spool that the store does not have yet, whichever start has spooled them. */
+  readonly toSend: number
+  /** Of these, those that are given out. */
   readonly uploading: number
   /** The ledger's own to give; one more is the lock's. */
   readonly permits: PermitsStatus

@@ -72,7 +72,7 @@ export class Ledger {
       ...{ room, guests, clock, log },
       free: parts.free ?? (() => freeBytes(spool.dir)),
       committer,
-      toSend: () => this.#uploads.waiting + this.#uploads.leased,
+      toSend: () => this.#uploads.unsettled,
       adopt: () => this.#adopt(),
     })
   }
@@ -201,7 +201,7 @@ export class Ledger {
     const until = clock.now() + askMs
     while (this.busy) {
       if (clock.now() >= until) return { kind: 'later', quarantined: [], failed: [] }
-      if (this.#uploads.waiting + this.#uploads.leased === 0) committer.hurry()
+      if (this.#uploads.unsettled === 0) committer.hurry()
       await sleep(20, clock)
     }
     const failed = [...this.#failed.keys()]
@@ -245,6 +245,7 @@ export class Ledger {
       spooled: this.#spooled.sum,
       stored: this.#stored.sum,
       spool: { files: room.files, bytes: room.bytes, full: this.#admission.full },
+      toSend: this.#uploads.unsettled,
       uploading: this.#uploads.leased,
       uncommitted: committer.waiting,
       segments: committer.segments,

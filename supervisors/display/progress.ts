@@ -55,11 +55,12 @@ function fillingLines(status: RunStatus, source: SourceStatus, ledger: LedgerSta
   const upload = [
     `${perSecond(uploaded.samplesPerSecond)} samples/s`,
     `${formatBytes(uploaded.bytesPerSecond)}/s`,
-    `${count(Math.max(0, ledger.spooled.samples - ledger.stored.samples))} to send${busy}`,
+    `${count(ledger.toSend)} to send${busy}`,
   ]
+  const sent = ledger.stored.samples
   return [
     ...sourceLines(source, made.join(', ')),
-    `upload   ${bar(ledger.stored.samples, ledger.spooled.samples)} ${upload.join(', ')}`,
+    `upload   ${bar(sent, sent + ledger.toSend)} ${upload.join(', ')}`,
   ]
 }
 

@@ -40,6 +40,7 @@ export const ledgerStatus = (of: Partial<LedgerStatus> = {}): LedgerStatus => ({
   spooled: { samples: 250, bytes: 2_500_000, tokens: 2500 },
   stored: { samples: 125, bytes: 1_250_000, tokens: 1250 },
   spool: { files: 125, bytes: 1_250_000, full: null },
+  toSend: 125,
   uploading: 30,
   permits: { open: 30, max: 100, inForce: 100, peak: 64 },
   uncommitted: 20,

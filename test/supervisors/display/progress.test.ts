@@ -47,8 +47,16 @@ test('progress: no line is wider than the terminal; before the first answer ther
 test('progress: of no rows all are done, and none is ever more than all', () => {
   const source = readerStatus({ rows: 0, examined: 0, found: 0, rowsDone: 7 })
   const stored = { samples: 300, bytes: 1, tokens: 1 }
-  const lines = progressLines(runStatus({ source, ledger: ledgerStatus({ stored }) }), 200)
+  const ledger = ledgerStatus({ stored, toSend: 0 })
+  const lines = progressLines(runStatus({ source, ledger }), 200)
   for (const line of lines) assert.match(line, / 100% /)
+})
+
+test('progress: what an earlier start had spooled is still to be sent', () => {
+  const none = { samples: 0, bytes: 0, tokens: 0 }
+  const ledger = ledgerStatus({ spooled: none, stored: { ...none, samples: 300 }, toSend: 900 })
+  const lines = progressLines(runStatus({ ledger }), 200)
+  assert.match(lines[2] ?? '', /^upload {3}█{5}░{15} {2}25% .*, 900 to send$/)
 })
 
 test('progress: of a training, its steps, and what they have come to', () => {
