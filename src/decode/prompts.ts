@@ -68,5 +68,7 @@ function parse(line: string, where: string, vocabSize: number): number[] {
 }
 
 /** Each of many ids may be wrong. */
-const firstOf = ({ issues }: z.ZodError): string =>
-  `${issues.length} faults, the first: ${z.prettifyError({ issues: issues.slice(0, 1) })}`
+function firstOf({ issues }: z.ZodError): string {
+  const first = z.prettifyError({ issues: issues.slice(0, 1) })
+  return issues.length === 1 ? first : `${issues.length} faults, the first: ${first}`
+}

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { type KeptEvaluation, keepEvaluation } from '../../src/checkpoint/evaluation.ts'
-import { systemClock } from '../../src/clock.ts'
+import { wallClock } from '../../src/clock.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { openDecodingDrafter } from '../../src/decode/drafter-text.ts'
 import { type Evaluation, evaluate } from '../../src/decode/evaluate.ts'
@@ -97,7 +97,7 @@ function toKeep(found: Evaluated): KeptEvaluation | undefined {
   if (tau === null || meanOfPrompts === null) return undefined
   const { maxNewTokens, promptsFrom, seed, temperature } = found
   return {
-    evaluatedAt: new Date(systemClock.now()).toISOString(),
+    evaluatedAt: new Date(wallClock.now()).toISOString(),
     ...{ tau, interval: interval && [...interval], meanOfPrompts, prompts, steps },
     ...{ promptsFrom, maxNewTokens, temperature, seed },
     changed: found.differences.filter(({ isTie }) => !isTie).length,
