@@ -133,6 +133,9 @@ async function trainableRows(
     onProgress: onRows,
   })
   log.info({ ...rows.counts, samples: rows.count }, 'samples that can be trained on')
+  const { anchorRule, blockSize } = input.train
+  const facts = { rows: rows.counts.withoutAnchor, anchorRule, blockSize }
+  if (facts.rows > 0) log.warn(facts, 'rows without an anchor are stored, and never trained on')
   return rows
 }
 
