@@ -12,7 +12,7 @@ export const guestsDir = (work: string): string => join(work, 'cache')
 export class Guests {
   readonly #dir: string
   readonly #use: DiskUse
-  #spool: Spool | undefined
+  #opened: Promise<Spool> | undefined
   #files: SpooledSample[] = []
   #bytes = 0
 
@@ -27,13 +27,24 @@ export class Guests {
    * @throws Failure `invalid`: the folder cannot be made or read
    */
   async bytes(): Promise<number> {
-    if (!this.#spool) {
-      const spool = await openSpool(this.#dir, this.#use)
-      this.#files = [...(await spool.list()).samples]
-      this.#bytes = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
-      this.#spool = spool
-    }
+    await this.#open()
     return this.#bytes
+  }
+
+  /** Once, though several ask at a time: a second list would bring back what has gone since. */
+  async #open(): Promise<Spool> {
+    this.#opened ??= this.#list().catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return await this.#opened
+  }
+
+  async #list(): Promise<Spool> {
+    const spool = await openSpool(this.#dir, this.#use)
+    this.#files = [...(await spool.list()).samples]
+    this.#bytes = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
+    return spool
   }
 
   /**
@@ -42,12 +53,13 @@ export class Guests {
    * @throws Failure `invalid`: a file cannot be removed
    */
   async makeWay(bytes: number): Promise<void> {
-    const until = (await this.bytes()) - bytes
+    const spool = await this.#open()
+    const until = this.#bytes - bytes
     while (this.#bytes > until) {
       const file = this.#files.pop()
       if (!file) return
       this.#bytes -= file.bytes
-      await this.#spool?.remove(file)
+      await spool.remove(file)
     }
   }
 }
