@@ -125,7 +125,7 @@ export class Incarnation {
     if (this.#state === 'gone') return
     this.#order ??= order
     const ending = this.#vessel.end(patienceMs)
-    if (this.#vessel.isInside) {
+    if (patienceMs > 0 && this.#vessel.isInside) {
       this.#options.onWait({ work: this.#vessel.reading().busy?.work ?? '', patienceMs })
     }
     const how = await Promise.race([this.#ended.promise, ending])

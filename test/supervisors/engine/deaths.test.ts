@@ -133,7 +133,7 @@ test('a thread inside its gate past its deadline is wedged: told, not terminated
   assert.match(planted.wedged[0]?.reason ?? '', /work=inside/)
   assert.equal(planted.tree.status().children[0]?.state, 'abandoned')
   await answer
-  assert.deepEqual(planted.story('died', 'restarting'), [])
+  assert.deepEqual(planted.story('awaited', 'died', 'restarting'), [])
 })
 
 test('a kill waits for the thread to come outside its gate, and says so', async (t) => {
