@@ -2,7 +2,7 @@ import type { LogTarget } from '../src/log.ts'
 import { request } from './contract.ts'
 import type { Port } from './port.ts'
 
-/** What a supervisor gives to a thread, and asks of it. */
+/** What a supervisor gives to an actor, and asks of it. */
 
 /** What a thread is born with: its Worker's `workerData`. */
 export interface Birth<Input> {

@@ -1,7 +1,7 @@
 import { assign, setup } from 'xstate'
 
 /**
- * A child as its supervisor sees it, be it one thread or a whole supervisor. It decides nothing: it
+ * A child as its supervisor sees it, be it one actor or a whole supervisor. It decides nothing: it
  * says what may follow on what, and holds the wait for the next start.
  *
  *     due ──► starting ──► running ──► draining

@@ -19,20 +19,20 @@ export interface Engine {
   readonly log: LogTarget
   readonly vessels: Vessels
   readonly wiring: Wiring
-  /** False once a stop has begun: no thread is made after that. */
+  /** False once a stop has begun: nothing is started after that. */
   mayStart(): boolean
   /** A stop must not wait for what is still held. */
   hurried(): boolean
   tell(event: TreeEvent): void
 }
 
-/** A thread, or a supervisor with all that is below it. */
+/** An actor, or a supervisor with all that is below it. */
 export interface Body {
   /** True once it is up. False: it is not, and its death has been told by then. */
   start(): Promise<boolean>
   /** Ends it at once, to start again or not. Its death is not told. */
   end(): Promise<void>
-  /** As `end`, once it has drained: threads leave by themselves. */
+  /** As `end`, once it has drained: actors leave by themselves. */
   stop(): Promise<void>
   /** By order: its death is told as `ordered`. Null where it is not up. */
   kill(): Promise<Killed | null>

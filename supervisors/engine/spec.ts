@@ -23,7 +23,7 @@ export function checkSpec(root: SupervisorSpec): void {
   for (const id of actors.keys()) checkDrains(id, actors, [])
 }
 
-/** The threads of a spec, in the order they start. */
+/** The actors of a spec, in the order they start. */
 export function actorsOf(spec: SupervisorSpec): readonly ChildSpec[] {
   return spec.children.flatMap((child) => ('children' in child ? actorsOf(child) : [child]))
 }

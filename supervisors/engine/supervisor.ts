@@ -16,7 +16,7 @@ import { restartedWith } from './strategy.ts'
  */
 export class Supervisor implements Body {
   readonly members: readonly Member[]
-  /** Those that are threads, at any depth, in the order they start. */
+  /** Those that are actors, at any depth, in the order they start. */
   readonly leaves: readonly Leaf[]
   readonly #spec: SupervisorSpec
   readonly #engine: Engine

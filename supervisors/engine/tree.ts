@@ -60,7 +60,7 @@ export interface Tree {
   restart(id: string): Promise<void>
   status(): ActorStatus
   /**
-   * Drains from the source, then ends the threads in reverse. `hurry`, also of a later call, waits
+   * Drains from the source, then ends the actors in reverse. `hurry`, also of a later call, waits
    * for no drain any more. Settles when all are gone, those aside that are wedged.
    */
   stop(options?: { readonly hurry?: boolean }): Promise<void>
@@ -90,7 +90,7 @@ class RunningTree implements Tree {
     this.#wiring = new Wiring(options.clock)
     this.#id = spec.id
     this.#since = options.clock.now()
-    // Each thread that drains listens to it.
+    // Each actor that drains listens to it.
     setMaxListeners(0, this.#hurry.signal)
     this.#root = new Supervisor(spec, this.#engine(), {
       died: (death) => this.#rootDied(death),
