@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { sleep } from '../../src/clock.ts'
+import { hasCode } from '../../src/failure.ts'
 
 /** A process that takes more memory than it may, and is ended for it. */
 
@@ -61,8 +62,17 @@ async function killAbove(pid: number, bytes: number): Promise<void> {
   for (;;) {
     const resident = residentBytes(pid)
     if (resident === undefined) return
-    if (resident > bytes) process.kill(pid, 'SIGKILL')
+    if (resident > bytes) kill(pid)
     await sleep(lookMs)
+  }
+}
+
+/** It may be no more by now. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if (!hasCode(error, 'ESRCH')) throw error
   }
 }
 

@@ -10,7 +10,8 @@ import type { Stored } from './stored.ts'
 
 /**
  * What a job comes to is found out once for all test files: it is kept beside the compiled tests,
- * under a name that changes with the program, with what lays jobs out, and with the kind of CPU.
+ * under a name that changes with the program and its packages, with what lays jobs out, and with
+ * the kind of CPU.
  */
 
 const folder = join(projectRoot, 'build', 'outcomes')
@@ -42,6 +43,8 @@ function read(path: string): Stored | undefined {
 
 function fingerprint(job: string): string {
   const hash = createHash('sha256').update(JSON.stringify([job, process.version, cpus()[0]?.model]))
+  // What computes is a package, of which the program has no code.
+  hash.update(readFileSync(join(projectRoot, 'package-lock.json')))
   for (const source of sources) {
     const names = readdirSync(source, { recursive: true, encoding: 'utf8' })
     for (const name of names.filter((path) => path.endsWith('.js')).sort()) {

@@ -46,8 +46,8 @@ function isDuring(): boolean {
 function end(): void {
   if (!crash.always && !isFirst()) return
   if (crash.end === 'thread') throw new Error('ended by a test')
-  // A launcher that is gone already has left this process to another parent.
   if (crash.end === 'memory') takeMemory()
+  // A launcher that is gone already has left this process to another parent.
   const isOurs = String(process.ppid) === process.env[launcherVariable]
   if (crash.end === 'all' && isOurs) process.kill(process.ppid, 'SIGKILL')
   process.kill(process.pid, crash.end === 'abort' ? 'SIGABRT' : 'SIGKILL')
