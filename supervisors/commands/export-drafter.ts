@@ -57,7 +57,7 @@ export async function exportDrafter(
   })
   const { drafter, checkpoint } = found
   const { head, warnings } = await headOf(found, { run, options })
-  const evaluation = await evaluationOf(store, { name: checkpoint.name, log })
+  const evaluation = await evaluationKept(store, { name: checkpoint.name, log })
   const { dtype } = options
   const card = drafterCard({
     config: drafter.config,
@@ -87,7 +87,7 @@ export async function exportDrafter(
 }
 
 /** One that cannot be read is told: the drafter is good without it. */
-async function evaluationOf(
+async function evaluationKept(
   store: ObjectStore,
   { name, log }: { readonly name: string; readonly log: Log },
 ): Promise<KeptEvaluation | null> {
