@@ -5,7 +5,7 @@ import type { S3Config } from '../src/config/schema.ts'
 import { isFailure } from '../src/failure.ts'
 import { openLog } from '../src/log.ts'
 import type { Run } from '../src/run/identity.ts'
-import { configKey, requireRun } from '../src/run/stored-run.ts'
+import { configKey, requireRun, runKey } from '../src/run/stored-run.ts'
 import type { Acquire } from '../src/store/limited.ts'
 import { type StorePlace, soleStore } from '../src/store/patient.ts'
 import type { S3Options } from '../src/store/s3-connection.ts'
@@ -66,7 +66,8 @@ export async function storeOfRun(
   { actor, acquire }: { readonly actor: string; readonly acquire: Acquire },
 ): Promise<StoreOfRun> {
   const { run, configText } = await firstContact(asked, acquire)
-  const place = { url: asked.url, s3: { ...settingsIn(configText ?? ''), ...asked.s3 } }
+  const s3 = { ...settingsIn(configText ?? ''), ...asked.s3 }
+  const place = { url: asked.url, s3, mark: runKey }
   const log = openLog({ ...consoleTarget, actor })
   let saidAt = Number.NEGATIVE_INFINITY
   const store = await soleStore(place, {

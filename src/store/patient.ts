@@ -1,6 +1,7 @@
 import { type Clock, type Random, systemClock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { type Acquire, limited } from './limited.ts'
+import { marked } from './marked.ts'
 import { openStore } from './open.ts'
 import { Permits } from './permits.ts'
 import { type Retry, type RetryOptions, retrying } from './retry.ts'
@@ -11,6 +12,8 @@ import type { ObjectStore } from './store.ts'
 export interface StorePlace {
   readonly url: string
   readonly s3: S3Options
+  /** Key of an object that it holds for as long as it is there: see `marked`. */
+  readonly mark?: string
 }
 
 interface Use extends Pick<RetryOptions, 'attempts' | 'deadlineMs' | 'onRetry'> {
@@ -40,7 +43,9 @@ export async function patientStore(place: StorePlace, use: Use): Promise<ObjectS
   const note = ({ failure, attempt }: Retry) =>
     use.log?.debug({ err: failure, attempt }, 'asked again')
   const { around = real } = use
-  return retrying(limited(await around.openStore(place), use.acquire), {
+  const bare = await around.openStore(place)
+  const store = place.mark === undefined ? bare : marked(bare, place.mark)
+  return retrying(limited(store, use.acquire), {
     onRetry: note,
     ...use,
     clock: around.clock,

@@ -7,9 +7,10 @@ import type { DiskUse } from '../../src/disk.ts'
 import type { Log } from '../../src/log.ts'
 import type { ManifestLock } from '../../src/manifest/lock.ts'
 import { publishDataset } from '../../src/run/dataset-copy.ts'
-import { claimStore, configKey, type StoredRun } from '../../src/run/stored-run.ts'
+import { claimStore, configKey, runKey, type StoredRun } from '../../src/run/stored-run.ts'
 import { conditionalPuts } from '../../src/store/conditional.ts'
 import { probeConfirmation, rungText } from '../../src/store/confirm.ts'
+import { marked } from '../../src/store/marked.ts'
 import { abortUploads } from '../../src/store/open-upload.ts'
 import { putBytes } from '../../src/store/put-confirmed.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
@@ -29,6 +30,8 @@ const abortMs = 5_000
 
 export interface OpenedRun {
   readonly stored: StoredRun
+  /** The store, from now on believed only while the run lies there. */
+  readonly store: ObjectStore
   readonly lock: ManifestLock
   /** False where the store honours no conditions: another may hold the lock too, unseen. */
   readonly alone: boolean
@@ -43,23 +46,24 @@ export interface OpenedRun {
  *          another supervisor holds the run
  */
 export async function openRun(
-  store: ObjectStore,
+  bare: ObjectStore,
   prepared: Prepared,
   { log, around }: { readonly log: Log; readonly around: DiskUse & LockSurroundings },
 ): Promise<OpenedRun> {
   const { config, identity, plan, training } = prepared
   // Nothing is put for the sake of a name that is none.
-  if (training && training.from !== null) await wholeNamed(store, training.from)
-  const { honoured } = await conditionalPuts(store)
-  const { rung, refuses } = await probeConfirmation(store)
+  if (training && training.from !== null) await wholeNamed(bare, training.from)
+  const { honoured } = await conditionalPuts(bare)
+  const { rung, refuses } = await probeConfirmation(bare)
   log.info({ rung, refuses }, `objects are confirmed ${rungText[rung]}`)
-  const stored = await claimStore(store, { identity, plan, targetPath: config.target.path })
+  const stored = await claimStore(bare, { identity, plan, targetPath: config.target.path })
   for (const change of stored.changes) {
     log.warn({ change }, 'the plan differs from the one the run began with: bits may differ too')
   }
   warnOfUnknown(await takeSpool(config.work, stored.run.id, around), log)
+  const store = marked(bare, runKey)
   const lock = await takeLock(store, { conditional: honoured, log, around })
-  return { stored, lock, alone: honoured, storeSums: refuses }
+  return { stored, store, lock, alone: honoured, storeSums: refuses }
 }
 
 function warnOfUnknown({ samples, run }: Waiting, log: Log): void {

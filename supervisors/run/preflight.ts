@@ -15,6 +15,7 @@ import { openTarget, type Target } from '../../src/models/target.ts'
 import { targetLayerIds } from '../../src/models/target-layers.ts'
 import { makeFolderNow } from '../../src/new-folder.ts'
 import { outputBytesPerToken, type RunIdentity, type RunPlan } from '../../src/run/identity.ts'
+import { runKey } from '../../src/run/stored-run.ts'
 import { requireDevice } from '../../src/session/device.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
 import type { StorePlace } from '../../src/store/patient.ts'
@@ -30,6 +31,7 @@ const seed = 0
 
 export interface Prepared {
   readonly config: Config
+  /** As it is once the run has been claimed there. */
   readonly place: StorePlace
   readonly target: Target
   /** Of the target's files, as they were when they were identified. */
@@ -82,7 +84,7 @@ export async function prepare(
   const identity = await identityOf(config, { target, layers })
   return {
     config,
-    place: { url: config.store, s3: config.s3 },
+    place: { url: config.store, s3: config.s3, mark: runKey },
     target,
     targetStamp: await target.stamp(),
     dataset,

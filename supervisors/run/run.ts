@@ -153,10 +153,11 @@ export class RunProcess implements RootControl {
     const [around, log] = [this.#around, this.#log]
     const attempts = Math.min(openingAttempts, this.#config.upload.attempts)
     const { acquire } = this.#cap
-    const store = await patientStore(place, { acquire, attempts, log, around })
+    const bare = await patientStore(place, { acquire, attempts, log, around })
     const prepared = await around.prepare(this.#config, this.#options.job)
-    const opened = await this.#unlessStopped(openRun(store, prepared, { log, around }))
+    const opened = await this.#unlessStopped(openRun(bare, prepared, { log, around }))
     if (opened === 'stopped') return this.#ended()
+    const { store } = opened
     this.#runId = opened.stored.run.id
     const lock = keepLock(opened.lock, {
       log,
