@@ -45,7 +45,9 @@ export const stepText = ({ step, steps }: TrainerStatus): string =>
 
 /** The one under way, or the last. */
 export const epochText = ({ epoch, epochs }: TrainerStatus): string =>
-  `epoch ${Math.min(epoch + 1, epochs)} of ${epochs}`
+  epoch < epochs
+    ? `epoch ${epoch + 1} of ${epochs}`
+    : `epoch ${epoch + 1}, past train.epochs=${epochs}`
 
 /** By the tokens that its steps have had so far; null where nothing tells. */
 export function secondsLeft({

@@ -1,5 +1,5 @@
 /** A folder of a few files that belong together, and of nothing else unless one says so. */
-import { open, readdir, rename, rm } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { diskFailure } from '../disk-failure.ts'
 import { Failure, hasCode } from '../failure.ts'
@@ -34,8 +34,12 @@ export async function writeFolder(
 ): Promise<boolean> {
   try {
     const there = await namesIn(dir)
-    const differ = await differing(dir, files, there)
     const ours = new Set(files.flatMap(({ name }) => [name, partial(name)]))
+    await requireFiles(
+      dir,
+      there.filter((name) => ours.has(name)),
+    )
+    const differ = await differing(dir, files, there)
     const foreign = there.filter((name) => !ours.has(name))
     const others = [...foreign, ...differ]
     if (!overwrite && others.length > 0) throw otherContent(dir, others)
@@ -67,6 +71,17 @@ async function namesIn(dir: string): Promise<string[]> {
   }
 }
 
+/** What is no file is replaced by none: that is found out before anything is. */
+async function requireFiles(dir: string, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const path = join(dir, name)
+    if ((await stat(path)).isFile()) continue
+    throw new Failure('invalid', `what stands in the place of a file is none. path=${path}`, {
+      remedy: 'Move it away, or name another folder; nothing was changed.',
+    })
+  }
+}
+
 /** Those that are there with other content. */
 async function differing(
   dir: string,
@@ -86,9 +101,8 @@ async function isSame(path: string, parts: readonly Uint8Array[]): Promise<boole
   await using file = await open(path)
   const holdsAt = async (start: number, want: Uint8Array) =>
     Buffer.compare(await readRange(file, { path, start, end: start + want.length }), want) === 0
-  const stats = await file.stat()
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0)
-  if (!stats.isFile() || stats.size !== bytes) return false
+  if ((await file.stat()).size !== bytes) return false
   let at = 0
   for (const part of parts) {
     for (let from = 0; from < part.byteLength; from += compareBytes) {

@@ -86,7 +86,8 @@ function asText(result: RunResult, again = 'the same command'): string {
 
 function trainedLines({ trainer, checkpoints }: TrainingStatus): string[] {
   const { heldOut, outcome, samples, tokens } = trainer
-  const epochs = outcome ? `in ${trainer.epochs} epochs` : `by ${epochText(trainer)}`
+  const isWhole = outcome !== null && trainer.epoch < trainer.epochs
+  const epochs = isWhole ? `in ${trainer.epochs} epochs` : `by ${epochText(trainer)}`
   const seen = `${count(samples)} samples of ${count(tokens)} tokens seen ${epochs}`
   return [
     `Trained: step ${stepText(trainer)}, ${seen}.`,

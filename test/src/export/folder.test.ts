@@ -59,14 +59,31 @@ test('export folder: other content is refused by name, and stays', async (t) => 
 
 test('export folder: told to overwrite, it takes the last file away first', async (t) => {
   const dir = await scratch(t)
-  await writeFile(join(dir, 'config'), '{}')
-  // A folder in the place of a file cannot be replaced: here it ends.
-  await mkdir(join(dir, 'weights'))
-  await assert.rejects(writeFolder(dir, files, { overwrite: true }), (error) =>
-    isFailure(error, 'invalid'),
-  )
-  assert.deepEqual((await readdir(dir)).sort(), ['weights', 'weights.partial'])
+  await writeFile(join(dir, 'config'), '{ }')
+  const cutShort = {
+    name: 'weights',
+    get parts(): Uint8Array[] {
+      throw new Error('cut short')
+    },
+  }
+  const writing = writeFolder(dir, [cutShort, file('config', '{}')], { overwrite: true })
+  await assert.rejects(writing, /cut short/)
+  assert.deepEqual(await readdir(dir), [])
 })
+
+for (const name of ['weights', 'config', 'config.partial']) {
+  test(`export folder: a folder named ${name} is named, and nothing is changed`, async (t) => {
+    const dir = await scratch(t)
+    await mkdir(join(dir, name))
+    await assert.rejects(writeFolder(dir, files, { overwrite: true }), (error) => {
+      assert.ok(isFailure(error, 'invalid'), String(error))
+      assert.ok(error.message.endsWith(`path=${join(dir, name)}`), error.message)
+      assert.match(error.remedy ?? '', /^Move it away/)
+      return true
+    })
+    assert.deepEqual(await readdir(dir), [name])
+  })
+}
 
 test('export folder: a file in its place is named', async (t) => {
   const dir = join(await scratch(t), 'taken')

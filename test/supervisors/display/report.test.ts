@@ -41,6 +41,18 @@ test('report: a training that was stopped says how far it came, and what goes on
   ])
 })
 
+test('report: a training that had more epochs than are wanted now says so', () => {
+  const { trainer, checkpoints } = trainingStatus()
+  const over = { ...trainer, step: 200, outcome: { steps: 200 } }
+  const seenBy = (epoch: number) => {
+    const training = { trainer: { ...over, epoch, epochs: 3 }, checkpoints }
+    const status = runStatus({ source: null, training })
+    return resultText({ code: 0, failure: null, status }, { json: false })
+  }
+  assert.match(seenBy(2), /tokens seen in 3 epochs\.$/m)
+  assert.match(seenBy(6), /tokens seen by epoch 7, past train\.epochs=3\.$/m)
+})
+
 test('report: why it gave up, what to do, and each sample that failed, by name', () => {
   const failed = [{ hash: 'ab'.repeat(16), reason: 'access denied' }]
   const failure = new Failure('unavailable', 'the store did not answer. minutes=30', {
