@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { explain, isFailure } from '../src/failure.ts'
 import { openLog } from '../src/log.ts'
 import { addDrafting } from './drafter-commands.ts'
+import { addDrill } from './drill-command.ts'
 import { addExport } from './export-command.ts'
 import { isWatched, launch } from './launcher.ts'
 import { consoleTarget } from './log-target.ts'
@@ -145,6 +146,9 @@ addDrafting(program, (ended) => {
   code = ended
 })
 addExport(program, (ended) => {
+  code = ended
+})
+addDrill(program, (ended) => {
   code = ended
 })
 

@@ -70,6 +70,7 @@ export function stepsOf(parts: StepParts) {
   const forward: LoadedModel['forward'] = async (input) => {
     const started = monotonic()
     pulse.busy(`${current}: ${input.rows} rows of ${input.width} tokens`, deadline.ms)
+    probe('extractor.busy')
     const captures = await model.forward(input)
     pulse.idle()
     deadline.took(monotonic() - started)

@@ -180,6 +180,7 @@ export class Ledger {
       // First forgotten: whoever computed it again meanwhile, and tells now, has his file removed
       // too.
       this.#pending.delete(entry.hash)
+      probe('ledger.before-remove')
       await this.#remove(sample)
       probe('ledger.removed')
     }

@@ -4,6 +4,7 @@ import type { Batch, QuarantinedSample } from '../../protocol/sample.ts'
 import type { ReaderStatus, RowOutcome } from '../../protocol/source.ts'
 import { type Clock, sleep } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
+import { probe } from '../../src/probe.ts'
 import type { Claims } from '../../src/spool/claims.ts'
 import { halves, type PlannedBatches } from './planned.ts'
 
@@ -140,6 +141,7 @@ export class Reader {
 
   #lease(batch: Batch, holder: string): Batch {
     this.#leases.set(batch.id, { batch, holder, isLost: false })
+    probe('reader.lent')
     // A copy travels: ours is lent again if its holder dies.
     return { ...batch, tokenIds: batch.tokenIds.slice() }
   }

@@ -80,6 +80,7 @@ class Sending {
 
   async #put(): Promise<UploadEvent['type']> {
     const options = { crc32: this.#sample.crc32 }
+    probe('uploader.before-put')
     this.#acknowledgement = await this.#store.put(this.#key, this.#body, options)
     probe('uploader.put')
     return 'acknowledged'
@@ -91,6 +92,7 @@ class Sending {
     // The other rungs prove that the store holds what was sent, not that this was the sample.
     if (said.crc32 === undefined && this.#isTorn()) return 'torn'
     await confirm(this.#store, this.#key, said, { crc32: ours, size, body: this.#body })
+    probe('uploader.confirmed')
     return 'confirmed'
   }
 

@@ -10,6 +10,8 @@ const kindSchema = z.union([
     retryAfter: z.number().optional(),
   }),
   z.object({ kind: z.literal('delay'), ms: z.number() }),
+  /** Reads the body no faster than this. */
+  z.object({ kind: z.literal('crawl'), bytesPerSecond: z.number() }),
   /** Answers 503 SlowDown to all but one request in so many milliseconds. */
   z.object({ kind: z.literal('throttle'), everyMs: z.number() }),
   z.object({

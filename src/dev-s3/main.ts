@@ -7,6 +7,7 @@
  *     {"faults": [ … ]}   takes the place of what faults are left; answered by {"faults": <count>}
  *     {"stats": true}     answered by {"stats": { … }}
  *     {"anew": true}      as "stats"; from now on the peak is that of what is open after this
+ *     {"away": true}      nobody listens any more, until {"away": false}; answered the same
  *     {"left": true}      answered by {"left": [ … ]}: how often each fault may still be used
  */
 import { readFileSync } from 'node:fs'
@@ -21,6 +22,7 @@ const lineSchema = z.union([
   z.object({ stats: z.literal(true) }),
   z.object({ anew: z.literal(true) }),
   z.object({ left: z.literal(true) }),
+  z.object({ away: z.boolean() }),
 ])
 
 const { values } = parseArgs({
@@ -51,6 +53,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if ('anew' in asked) {
     print({ stats: server.stats })
     server.stats.peak = server.stats.open
+  } else if ('away' in asked) {
+    await (asked.away ? server.leave() : server.comeBack())
+    print(asked)
   } else if ('left' in asked) {
     print({ left: server.faults.map(({ times }) => times) })
   } else {

@@ -14,7 +14,7 @@ import { type Fault, takeFault } from './faults.ts'
 import { Multiparts } from './multipart.ts'
 import { operationOf, route, type Shop } from './route.ts'
 import { Shelf } from './shelf.ts'
-import { answerBy, changed, cutOff, delayBy, refuseBy, send } from './trouble.ts'
+import { answerBy, changed, crawl, cutOff, delayBy, refuseBy, send } from './trouble.ts'
 
 export interface DevS3Options {
   /** Where objects outlive the server; absent: in memory. */
@@ -31,9 +31,19 @@ export interface DevS3Options {
 export interface DevS3Stats {
   /** By operation, as S3 names them. */
   readonly requests: Record<string, number>
+  readonly bodies: Bodies
   /** Requests that have begun and are not answered, now and at most. */
   open: number
   peak: number
+}
+
+/** What was put of objects, whatever was answered. */
+export interface Bodies {
+  puts: number
+  bytes: number
+  /** Of a key whose whole body had come before. */
+  again: number
+  bytesAgain: number
 }
 
 export interface DevS3 {
@@ -44,6 +54,10 @@ export interface DevS3 {
   readonly faults: Fault[]
   /** Access keys and their secrets; change them at any time. */
   readonly secrets: Map<string, string>
+  /** Nobody listens any more, and every connection is cut; all that is stored stays. */
+  leave(): Promise<void>
+  /** Listens again, on the same port. */
+  comeBack(): Promise<void>
   close(): Promise<void>
 }
 
@@ -51,7 +65,9 @@ export async function startDevS3(options: DevS3Options): Promise<DevS3> {
   const shelf = new Shelf(options.dir)
   for (const bucket of options.buckets) shelf.addBucket(bucket)
   const shop: Shop = { shelf, multiparts: new Multiparts(shelf) }
-  const stats: DevS3Stats = { requests: {}, open: 0, peak: 0 }
+  const bodies: Bodies = { puts: 0, bytes: 0, again: 0, bytesAgain: 0 }
+  const stats: DevS3Stats = { requests: {}, bodies, open: 0, peak: 0 }
+  const came = new Set<string>()
   const faults: Fault[] = []
   const secrets = new Map([[options.accessKeyId, options.secretAccessKey]])
 
@@ -61,7 +77,7 @@ export async function startDevS3(options: DevS3Options): Promise<DevS3> {
     response.once('close', () => {
       stats.open -= 1
     })
-    const serving = serve({ shop, stats, faults, secrets }, request, response)
+    const serving = serve({ shop, stats, came, faults, secrets }, request, response)
     // The peer went away in the middle: there is nobody to tell.
     serving.catch(() => response.destroy())
   }
@@ -69,10 +85,17 @@ export async function startDevS3(options: DevS3Options): Promise<DevS3> {
   const server = options.tls
     ? createSecureServer({ ...settings, ...options.tls }, answer)
     : createServer(settings, answer)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port ?? 0, '127.0.0.1', resolve)
-  })
+  const listen = (on: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(on, '127.0.0.1', resolve)
+    })
+  const leave = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  await listen(options.port ?? 0)
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Failure('invalid', 'no TCP port.')
   const { port } = address
@@ -82,17 +105,17 @@ export async function startDevS3(options: DevS3Options): Promise<DevS3> {
     stats,
     faults,
     secrets,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    leave,
+    comeBack: () => listen(port),
+    close: leave,
   }
 }
 
 interface Context {
   readonly shop: Shop
   readonly stats: DevS3Stats
+  /** Keys whose whole body has come. */
+  readonly came: Set<string>
   readonly faults: Fault[]
   readonly secrets: ReadonlyMap<string, string>
 }
@@ -113,7 +136,9 @@ async function serve(
     response.setHeader('connection', 'close')
     return send(response, new Refusal(503, 'SlowDown').answer())
   }
+  if (fault?.kind === 'crawl') await crawl(incoming, fault.bytesPerSecond)
   const raw = await readRaw(incoming)
+  if (place.operation === 'PutObject') countBody(context, place.key, raw.length)
   if (fault?.kind === 'stall') return
   if (fault) await delayBy(fault, context.faults)
   const answer = answerOf(() => {
@@ -127,6 +152,17 @@ async function serve(
     return route(context.shop, { ...place, ...kept, headers }, fault?.kind)
   })
   await answerBy(fault, response, answer)
+}
+
+function countBody({ stats: { bodies }, came }: Context, key: string, bytes: number): void {
+  if (!key.includes('hidden-states/')) return
+  bodies.puts += 1
+  bodies.bytes += bytes
+  if (came.has(key)) {
+    bodies.again += 1
+    bodies.bytesAgain += bytes
+  }
+  came.add(key)
 }
 
 function answerOf(work: () => Answer): Answer {

@@ -17,6 +17,12 @@ export async function delayBy(fault: Fault, faults: readonly Fault[]): Promise<v
   if (fault.kind === 'hold') while (faults.includes(fault)) await wait(lookMs)
 }
 
+/** Takes as long over a body as so slow a line would; what it reads then lies here already. */
+export async function crawl(incoming: IncomingMessage, bytesPerSecond: number): Promise<void> {
+  const bytes = Number(incoming.headers['content-length'] ?? 0)
+  await wait((bytes / bytesPerSecond) * 1000)
+}
+
 /** Throws the Refusal of faults that keep a request from being looked at. */
 export function refuseBy(fault: Fault, incoming: IncomingMessage): void {
   if (fault.kind === 'error') {

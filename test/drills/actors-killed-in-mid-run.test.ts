@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ActorStatus, RunStatus } from '../../protocol/console.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { startS3 } from '../../supervisors/drills/rig/s3-process.ts'
+import { ask, statusWhen } from '../../supervisors/drills/rig/socket.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { startS3 } from '../support/crash/s3-process.ts'
-import { ask, statusWhen } from '../support/crash/socket.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
 /** Every order comes in mid-run: extractors get no further than about half of the batches. */

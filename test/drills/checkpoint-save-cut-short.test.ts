@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { restoreNamed } from '../../src/checkpoint/restore.ts'
+import { startS3 } from '../../supervisors/drills/rig/s3-process.ts'
 import { type ToyJob, toyJob } from '../support/checkpointing/job.ts'
 import type { ToyStanding } from '../support/checkpointing/toy-contract.ts'
-import { startS3 } from '../support/crash/s3-process.ts'
 
 const every = 2
 interface Moment {

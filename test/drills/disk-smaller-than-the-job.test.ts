@@ -8,11 +8,11 @@ import { seededRandom } from '../../src/clock.ts'
 import { writeDataset } from '../../src/dataset/write.ts'
 import { encodeSafetensors } from '../../src/safetensors/write.ts'
 import { openStore } from '../../src/store/open.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { draftsmithMain } from '../../supervisors/drills/rig/program.ts'
+import { credentials, startS3 } from '../../supervisors/drills/rig/s3-process.ts'
 import { folder, goldenTarget } from '../support/commands/golden-job.ts'
-import { start } from '../support/crash/process.ts'
-import { credentials, startS3 } from '../support/crash/s3-process.ts'
 import { needs } from '../support/needs.ts'
-import { draftsmithMain } from '../support/program.ts'
 
 const MiB = 2 ** 20
 const diskBytes = 64 * MiB

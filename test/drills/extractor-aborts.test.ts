@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { readStored } from '../../supervisors/drills/rig/stored.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { readStored } from '../support/crash/stored.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
 /** What a fault in native code does to an extractor: it takes the whole process along. */

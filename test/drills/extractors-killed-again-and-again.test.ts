@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { ask, statusWhen } from '../../supervisors/drills/rig/socket.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { ask, statusWhen } from '../support/crash/socket.ts'
 
 /** Sessions of onnxruntime that are opened and dropped, over and over, in one process (B41). */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { entryKey } from '../../src/manifest/entry.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { startS3 } from '../../supervisors/drills/rig/s3-process.ts'
+import { listed, union, windowsOf } from '../../supervisors/drills/rig/stored.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { startS3 } from '../support/crash/s3-process.ts'
-import { listed, union, windowsOf } from '../support/crash/stored.ts'
 
 /** As others met it (Model-Optimizer #2080): finished files were all written anew at a resume. */
 

@@ -3,9 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type DatasetRow, writeDataset } from '../../src/dataset/write.ts'
-import { type Job, layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { type S3Process, startS3 } from '../support/crash/s3-process.ts'
+import type { Job } from '../../supervisors/drills/rig/job.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { type S3Process, startS3 } from '../../supervisors/drills/rig/s3-process.ts'
+import { layOutJob } from '../support/crash/job.ts'
 
 /**
  * The crash window of an upload in parts (known-faults B26): paid for, and seen by nobody. The

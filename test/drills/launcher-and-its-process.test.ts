@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isAlive } from '../../src/manifest/holder.ts'
+import { type Running, start } from '../../supervisors/drills/rig/process.ts'
+import { union } from '../../supervisors/drills/rig/stored.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { type Running, start } from '../support/crash/process.ts'
-import { union } from '../support/crash/stored.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
 /** Of the launcher and the process that it supervises, one is killed. */

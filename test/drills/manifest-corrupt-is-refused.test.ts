@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Job } from '../../supervisors/drills/rig/job.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
 import { assertRefused } from '../support/commands/draftsmith.ts'
 import { listing } from '../support/commands/golden-job.ts'
-import { type Job, layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
+import { layOutJob } from '../support/crash/job.ts'
 
 /** Going on would extract, in silence, what is already paid for. */
 

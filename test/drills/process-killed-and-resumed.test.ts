@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { startS3 } from '../../supervisors/drills/rig/s3-process.ts'
 import { layOutJob } from '../support/crash/job.ts'
 import { killAgainAndAgain } from '../support/crash/killings.ts'
-import { start } from '../support/crash/process.ts'
-import { startS3 } from '../support/crash/s3-process.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
 /**

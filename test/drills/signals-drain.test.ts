@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { noWindow } from '../../src/audit/windows.ts'
 import { sleep } from '../../src/clock.ts'
 import { openStore } from '../../src/store/open.ts'
-import { type Job, layOutJob } from '../support/crash/job.ts'
-import { type Running, start } from '../support/crash/process.ts'
-import { startS3 } from '../support/crash/s3-process.ts'
-import { statusWhen } from '../support/crash/socket.ts'
-import { union, windowsOf } from '../support/crash/stored.ts'
+import type { Job } from '../../supervisors/drills/rig/job.ts'
+import { type Running, start } from '../../supervisors/drills/rig/process.ts'
+import { startS3 } from '../../supervisors/drills/rig/s3-process.ts'
+import { statusWhen } from '../../supervisors/drills/rig/socket.ts'
+import { union, windowsOf } from '../../supervisors/drills/rig/stored.ts'
+import { layOutJob } from '../support/crash/job.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 import { projectRoot } from '../support/golden.ts'
 
@@ -17,7 +19,6 @@ import { projectRoot } from '../support/golden.ts'
 /** So slow that signals come in mid-run. */
 const crash = { slow: { at: 'extractor.computed', ms: 150 } }
 const terminated = 143
-const nothing = { beforeRename: 0, beforeCommit: 0, beforeRemoval: 0, unnamed: 0 }
 
 /** Until some samples are extracted, and long before all are. */
 const inMidRun = (run: Running, job: Pick<Job, 'work'>) =>
@@ -37,7 +38,7 @@ test('SIGTERM: what is spooled is stored and committed before the end', async (t
   const { code, stderr } = await run.ended()
   assert.equal(code, terminated, stderr)
   assert.doesNotMatch(stderr, /not drained|the process died/)
-  assert.deepEqual(await windowsOf(job), nothing)
+  assert.deepEqual(await windowsOf(job), noWindow)
   const { length } = await union(job)
   assert.ok(length >= 20 && length < 300, `committed=${length}`)
   await assertRunGoesOn(t, job)
@@ -101,7 +102,7 @@ test('SIGTERM through npm start: npm ends when all is drained', async (t) => {
   assert.equal(code, terminated, stderr)
   const storeUrl = pathToFileURL(join(work, 'store')).href
   const demo = { work, openStore: () => openStore(storeUrl) }
-  assert.deepEqual(await windowsOf(demo), nothing)
+  assert.deepEqual(await windowsOf(demo), noWindow)
   const { length } = await union(demo)
   assert.ok(length >= 20 && length < 400, `committed=${length}`)
 

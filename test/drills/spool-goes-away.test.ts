@@ -3,8 +3,8 @@ import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { start } from '../../supervisors/drills/rig/process.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
 /**

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { sleep } from '../../src/clock.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { readTrained, stepsIn } from '../../supervisors/drills/rig/trained.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { readTrained, stepsIn } from '../support/crash/trained.ts'
 
 /**
  * The disk of a `file://` store is unmounted for a while: what is left is an empty folder, and

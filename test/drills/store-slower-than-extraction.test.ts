@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { noWindow } from '../../src/audit/windows.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { startS3 } from '../../supervisors/drills/rig/s3-process.ts'
+import { statusWhen } from '../../supervisors/drills/rig/socket.ts'
+import { union, windowsOf } from '../../supervisors/drills/rig/stored.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { startS3 } from '../support/crash/s3-process.ts'
-import { statusWhen } from '../support/crash/socket.ts'
-import { union, windowsOf } from '../support/crash/stored.ts'
 import { always, samplePuts } from '../support/storage-tree.ts'
 
 /** A store that takes less than is computed: the spool fills, and extraction waits for room. */
@@ -38,8 +39,7 @@ test('a spool that is full is never passed, nor is the cap, from the first reque
   assert.equal(committed, rows, JSON.stringify(others))
   assert.equal((await union(job)).length, rows)
   assert.match(stderr, /new samples wait for room/)
-  const nothing = { beforeRename: 0, beforeCommit: 0, beforeRemoval: 0, unnamed: 0 }
-  assert.deepEqual(await windowsOf(job), nothing)
+  assert.deepEqual(await windowsOf(job), noWindow)
   t.diagnostic(`in the spool at most ${most()} of ${maxBytes} bytes; at most ${peak} requests open`)
   assert.ok(most() > maxBytes / 2 && most() <= maxBytes, `most=${most()}, maxBytes=${maxBytes}`)
   assert.ok(peak <= maxParallel, `peak=${peak}, requests=${JSON.stringify(requests)}`)

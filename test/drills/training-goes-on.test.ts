@@ -2,11 +2,17 @@ import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { sleep } from '../../src/clock.ts'
-import type { Crash } from '../support/crash/crash.ts'
-import { type Job, type JobOptions, layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { startS3 } from '../support/crash/s3-process.ts'
-import { readTrained, stepsIn, type Trained, trainingsIn } from '../support/crash/trained.ts'
+import type { Crash } from '../../supervisors/drills/rig/crash.ts'
+import type { Job } from '../../supervisors/drills/rig/job.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { startS3 } from '../../supervisors/drills/rig/s3-process.ts'
+import {
+  readTrained,
+  stepsIn,
+  type Trained,
+  trainingsIn,
+} from '../../supervisors/drills/rig/trained.ts'
+import { type JobOptions, layOutJob } from '../support/crash/job.ts'
 
 /**
  * A training that is killed goes on from its newest checkpoint; what it comes to is, bit for bit,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { readTrained } from '../../supervisors/drills/rig/trained.ts'
 import { type JobOptions, layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { readTrained } from '../support/crash/trained.ts'
 import { needsSwiftShader } from '../support/needs.ts'
 import { withoutVulkan, withSwiftShader } from '../support/swiftshader.ts'
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
+import type { Job } from '../../../supervisors/drills/rig/job.ts'
+import { start } from '../../../supervisors/drills/rig/process.ts'
+import { startS3 } from '../../../supervisors/drills/rig/s3-process.ts'
+import { ask, statusWhen } from '../../../supervisors/drills/rig/socket.ts'
+import { windowsOf } from '../../../supervisors/drills/rig/stored.ts'
 import { draftsmith } from '../../support/commands/draftsmith.ts'
-import { type Job, layOutJob } from '../../support/crash/job.ts'
-import { start } from '../../support/crash/process.ts'
-import { startS3 } from '../../support/crash/s3-process.ts'
-import { ask, statusWhen } from '../../support/crash/socket.ts'
-import { windowsOf } from '../../support/crash/stored.ts'
+import { layOutJob } from '../../support/crash/job.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../../support/crash/undisturbed.ts'
 
 /** Promise 7 of the design, where the other tests of commands do not meet it. */

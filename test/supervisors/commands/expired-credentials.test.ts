@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startDevS3 } from '../../../src/dev-s3/server.ts'
+import { start } from '../../../supervisors/drills/rig/process.ts'
+import { statusWhen } from '../../../supervisors/drills/rig/socket.ts'
 import { layOutJob } from '../../support/crash/job.ts'
-import { start } from '../../support/crash/process.ts'
-import { statusWhen } from '../../support/crash/socket.ts'
 
 test('run: credentials that expire in its middle are read again; nothing is lost', async (t) => {
   const server = await startDevS3({

@@ -14,6 +14,7 @@ import { after, before, test } from 'node:test'
 import { openDataset } from '../../../src/dataset/shards.ts'
 import { readSafetensors } from '../../../src/safetensors/read.ts'
 import { float32Elements } from '../../../src/tensor/tensor.ts'
+import { start } from '../../../supervisors/drills/rig/process.ts'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
 import { runThrough } from '../../support/commands/finished-run.ts'
 import {
@@ -25,7 +26,6 @@ import {
   listing,
   writeConfig,
 } from '../../support/commands/golden-job.ts'
-import { start } from '../../support/crash/process.ts'
 import { type Row, writeRows } from '../../support/rows.ts'
 import { maxAbsDiff } from '../../support/target-run.ts'
 

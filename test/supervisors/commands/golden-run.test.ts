@@ -8,6 +8,7 @@ import { contentHash } from '../../../src/dataset/fingerprint.ts'
 import { writeDataset } from '../../../src/dataset/write.ts'
 import { float32ToBfloat16 } from '../../../src/tensor/bfloat16.ts'
 import { elements } from '../../../src/tensor/tensor.ts'
+import { credentials, type S3Process, startS3 } from '../../../supervisors/drills/rig/s3-process.ts'
 import { assertReadable, draftsmith, type Ended } from '../../support/commands/draftsmith.ts'
 import {
   filesBelow,
@@ -29,7 +30,6 @@ import {
   type Sample,
   type StoredObjects,
 } from '../../support/commands/stored-samples.ts'
-import { credentials, type S3Process, startS3 } from '../../support/crash/s3-process.ts'
 import { maxAbsDiff } from '../../support/target-run.ts'
 
 /**

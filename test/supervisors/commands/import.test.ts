@@ -3,10 +3,10 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { encodeSafetensors } from '../../../src/safetensors/write.ts'
+import { start } from '../../../supervisors/drills/rig/process.ts'
 import { assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
 import { runThrough } from '../../support/commands/finished-run.ts'
 import { filesBelow, folder, listing, writeConfig } from '../../support/commands/golden-job.ts'
-import { start } from '../../support/crash/process.ts'
 
 /** What another run extracted: 12 files, as they lie in its store. */
 async function earlier(dir: string): Promise<string> {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { start } from '../../../supervisors/drills/rig/process.ts'
+import { type S3Process, startS3 } from '../../../supervisors/drills/rig/s3-process.ts'
+import { ask, statusWhen } from '../../../supervisors/drills/rig/socket.ts'
 import { layOutJob } from '../../support/crash/job.ts'
-import { start } from '../../support/crash/process.ts'
-import { type S3Process, startS3 } from '../../support/crash/s3-process.ts'
-import { ask, statusWhen } from '../../support/crash/socket.ts'
 
 const samplePuts = { operation: 'PutObject', key: 'hidden-states/' }
 /** Without end. */

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { start } from '../../../supervisors/drills/rig/process.ts'
+import { credentials, startS3 } from '../../../supervisors/drills/rig/s3-process.ts'
+import { ask, statusWhen } from '../../../supervisors/drills/rig/socket.ts'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
 import { folder, writeConfig } from '../../support/commands/golden-job.ts'
-import { start } from '../../support/crash/process.ts'
-import { credentials, startS3 } from '../../support/crash/s3-process.ts'
-import { ask, statusWhen } from '../../support/crash/socket.ts'
 
 /** A run under way: what `status` says of it, and who may not start beside it. */
 

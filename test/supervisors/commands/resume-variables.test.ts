@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openStore } from '../../../src/store/open.ts'
+import { credentials, startS3 } from '../../../supervisors/drills/rig/s3-process.ts'
 import { draftsmith } from '../../support/commands/draftsmith.ts'
 import { filesBelow, folder, writeConfig } from '../../support/commands/golden-job.ts'
-import { credentials, startS3 } from '../../support/crash/s3-process.ts'
 
 /** A machine that has nothing but the AWS variables. */
 

@@ -5,13 +5,13 @@ import { test } from 'node:test'
 import { contentHash } from '../../../src/dataset/fingerprint.ts'
 import type { ManifestEntry } from '../../../src/manifest/entry.ts'
 import { openClaims } from '../../../src/spool/claims.ts'
+import { start } from '../../../supervisors/drills/rig/process.ts'
+import { startS3 } from '../../../supervisors/drills/rig/s3-process.ts'
 import { assertReadable, draftsmith } from '../../support/commands/draftsmith.ts'
 import { entriesIn, tellIn } from '../../support/commands/finished-run.ts'
 import { filesBelow, fileUrl, folder, writeConfig } from '../../support/commands/golden-job.ts'
 import { qwen3Rows } from '../../support/commands/golden-rows.ts'
 import { layOutJob } from '../../support/crash/job.ts'
-import { start } from '../../support/crash/process.ts'
-import { startS3 } from '../../support/crash/s3-process.ts'
 
 /** What could not be computed, computed again. */
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openStore } from '../../../src/store/open.ts'
+import { credentials, type S3Process, startS3 } from '../../../supervisors/drills/rig/s3-process.ts'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
 import { filesBelow, folder, writeConfig } from '../../support/commands/golden-job.ts'
-import { credentials, type S3Process, startS3 } from '../../support/crash/s3-process.ts'
 
 /** An object store that does not let the run in: told soon, by cause, before anything starts. */
 

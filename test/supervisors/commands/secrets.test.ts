@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openStore } from '../../../src/store/open.ts'
+import { start } from '../../../supervisors/drills/rig/process.ts'
+import { startS3 } from '../../../supervisors/drills/rig/s3-process.ts'
 import { draftsmith, type Ended } from '../../support/commands/draftsmith.ts'
 import { filesBelow, folder, writeConfig } from '../../support/commands/golden-job.ts'
-import { start } from '../../support/crash/process.ts'
-import { startS3 } from '../../support/crash/s3-process.ts'
 
 /** Credentials stay where they were given: nothing that a run writes, says or stores has them. */
 

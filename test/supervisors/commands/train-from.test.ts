@@ -10,8 +10,9 @@ import {
 } from '../../../src/checkpoint/list.ts'
 import { fileKey } from '../../../src/checkpoint/names.ts'
 import { readTensors } from '../../../src/checkpoint/read-tensors.ts'
-import { type Job, layOutJob } from '../../support/crash/job.ts'
-import { start } from '../../support/crash/process.ts'
+import type { Job } from '../../../supervisors/drills/rig/job.ts'
+import { start } from '../../../supervisors/drills/rig/process.ts'
+import { layOutJob } from '../../support/crash/job.ts'
 
 /** Going on from a checkpoint that is named, of an earlier training with another drafter. */
 

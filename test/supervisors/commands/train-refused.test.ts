@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { crc32 } from 'node:zlib'
 import { readSafetensors } from '../../../src/safetensors/read.ts'
 import { encodeSafetensors, type TensorToWrite } from '../../../src/safetensors/write.ts'
+import type { Job } from '../../../supervisors/drills/rig/job.ts'
+import { start } from '../../../supervisors/drills/rig/process.ts'
 import { filesBelow } from '../../support/commands/golden-job.ts'
-import { type Job, layOutJob } from '../../support/crash/job.ts'
-import { start } from '../../support/crash/process.ts'
+import { layOutJob } from '../../support/crash/job.ts'
 
 /** What cannot be trained on, or gone on from: told once, before the first step. */
 

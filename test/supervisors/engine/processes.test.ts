@@ -13,12 +13,12 @@ import type { ChildSpec, Death } from '../../../protocol/child.ts'
 import { deferred } from '../../../protocol/deferred.ts'
 import { sleep, systemClock } from '../../../src/clock.ts'
 import { isAlive } from '../../../src/manifest/holder.ts'
+import { limitMemory } from '../../../supervisors/drills/rig/memory-limit.ts'
 import { portsFd } from '../../../supervisors/engine/host-words.ts'
 import { Process } from '../../../supervisors/engine/process.ts'
 import type { End } from '../../../supervisors/engine/vessel.ts'
 import { askerContract } from '../../support/actors/asker-contract.ts'
 import { puppetContract, type Way } from '../../support/actors/puppet-contract.ts'
-import { limitMemory } from '../../support/memory-limit.ts'
 import { asker, type Planted, plant, puppet, startOf, supervisor } from '../../support/trees.ts'
 
 /** Actors in processes of their own: the same to their supervisor and to each other. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { draftsmithMain } from '../program.ts'
+import { draftsmithMain } from '../../../supervisors/drills/rig/program.ts'
 
 /** `draftsmith ARGS` as a shell runs it: a process of its own, waited for. */
 

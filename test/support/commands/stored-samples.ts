@@ -1,7 +1,7 @@
 import { readSafetensors, type Safetensors } from '../../../src/safetensors/read.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { S3Options } from '../../../src/store/s3-connection.ts'
-import { credentials } from '../crash/s3-process.ts'
+import { credentials } from '../../../supervisors/drills/rig/s3-process.ts'
 
 /** Everything that a finished run has put into its store. */
 

@@ -6,26 +6,12 @@ import { pathToFileURL } from 'node:url'
 import { type Random, seededRandom } from '../../../src/clock.ts'
 import { type DatasetRow, writeDataset } from '../../../src/dataset/write.ts'
 import { openStore } from '../../../src/store/open.ts'
-import type { ObjectStore } from '../../../src/store/store.ts'
+import type { Job } from '../../../supervisors/drills/rig/job.ts'
+import { endAll } from '../../../supervisors/drills/rig/process.ts'
+import { credentials, type S3Process } from '../../../supervisors/drills/rig/s3-process.ts'
 import { smallVocab, writeSmallTarget } from '../small-target.ts'
-import { endAll } from './process.ts'
-import { credentials, type S3Process } from './s3-process.ts'
 
 /** A small whole job on disk: target, dataset, configuration, work folder. */
-
-export interface Job {
-  /** Holds all the rest. */
-  readonly dir: string
-  readonly config: string
-  readonly work: string
-  readonly target: string
-  readonly dataset: string
-  readonly storeUrl: string
-  /** Further arguments of commands that are given the store alone. */
-  readonly storeArgs: readonly string[]
-  readonly env: Readonly<Record<string, string>>
-  openStore(): Promise<ObjectStore>
-}
 
 export interface JobOptions {
   readonly rows?: number

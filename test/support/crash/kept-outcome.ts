@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deserialize, serialize } from 'node:v8'
 import { hasCode } from '../../../src/failure.ts'
+import type { Stored } from '../../../supervisors/drills/rig/stored.ts'
 import { projectRoot } from '../golden.ts'
-import type { Stored } from './stored.ts'
 
 /**
  * What a job comes to is found out once for all test files: it is kept beside the compiled tests,

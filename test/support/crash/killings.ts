@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import type { Windows } from '../../../src/audit/windows.ts'
 import { type Random, seededRandom } from '../../../src/clock.ts'
-import type { Crash } from './crash.ts'
-import { type Job, whole } from './job.ts'
-import type { Running } from './process.ts'
-import { type Windows, windowsOf } from './stored.ts'
+import type { Crash } from '../../../supervisors/drills/rig/crash.ts'
+import type { Job } from '../../../supervisors/drills/rig/job.ts'
+import type { Running } from '../../../supervisors/drills/rig/process.ts'
+import { windowsOf } from '../../../supervisors/drills/rig/stored.ts'
+import { whole } from './job.ts'
 
 /** Ten moments at which a machine may go away, in an order and at counts that a seed decides. */
 

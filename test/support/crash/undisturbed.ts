@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { type Job, type JobOptions, layOutJob } from './job.ts'
+import { noWindow } from '../../../src/audit/windows.ts'
+import type { Job } from '../../../supervisors/drills/rig/job.ts'
+import { start } from '../../../supervisors/drills/rig/process.ts'
+import { readStored, type Stored, windowsOf } from '../../../supervisors/drills/rig/stored.ts'
+import { type JobOptions, layOutJob } from './job.ts'
 import { keptOutcome } from './kept-outcome.ts'
-import { start } from './process.ts'
-import { readStored, type Stored, windowsOf } from './stored.ts'
 
 /** One a kind of job is enough for all tests. */
 const known = new Map<string, Promise<Stored>>()
@@ -30,6 +32,5 @@ export async function assertAsIfUndisturbed(job: Job, wanted: Stored): Promise<v
   assert.deepEqual(found.entries, wanted.entries)
   const twice = [...found.named].filter(([, times]) => times !== 1)
   assert.deepEqual(twice, [], 'named more than once')
-  const nothing = { beforeRename: 0, beforeCommit: 0, beforeRemoval: 0, unnamed: 0 }
-  assert.deepEqual(await windowsOf(job), nothing)
+  assert.deepEqual(await windowsOf(job), noWindow)
 }

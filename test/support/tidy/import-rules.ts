@@ -29,7 +29,17 @@ const sourceFolders: Readonly<Record<string, readonly string[]>> = {
   manifest: ['store'],
   checkpoint: ['manifest', 'models', 'safetensors', 'store', 'tensor'],
   'dev-s3': ['store'],
-  audit: ['checkpoint', 'dataset', 'manifest', 'run', 'safetensors', 'sample', 'store', 'tensor'],
+  audit: [
+    'checkpoint',
+    'dataset',
+    'manifest',
+    'run',
+    'safetensors',
+    'sample',
+    'spool',
+    'store',
+    'tensor',
+  ],
   run: ['config', 'dataset', 'models', 'store'],
   graph: ['tensor'],
   autodiff: ['graph', 'tensor'],
@@ -64,7 +74,8 @@ const supervisorFolders: Readonly<Record<string, readonly string[]>> = {
   check: ['run'],
   keeping: ['run'],
   bench: ['engine', 'run'],
-  commands: ['bench', 'check', 'display', 'keeping', 'run'],
+  drills: ['run'],
+  commands: ['bench', 'check', 'display', 'drills', 'keeping', 'run'],
 }
 
 type Arrow = Reference & { readonly from: string }

@@ -1,10 +1,10 @@
 /** What a training has come to: its checkpoints in the store, and the line of each step. */
-import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { isHalf, listCheckpoints, lookInto } from '../../../src/checkpoint/list.ts'
 import { fileKey } from '../../../src/checkpoint/names.ts'
+import { Failure } from '../../../src/failure.ts'
 import { metricsPath } from '../../../src/training/metrics-file.ts'
 import type { Job } from './job.ts'
 
@@ -36,7 +36,7 @@ export async function readTrained(job: Job): Promise<Trained> {
     if (!isHalf(checkpoint)) found.push(checkpoint)
   }
   const newest = found.sort((a, b) => b.step - a.step)[0]
-  assert.ok(newest, 'no complete checkpoint')
+  if (!newest) throw new Failure('invalid', 'no complete checkpoint')
   const hash = async (file: 'model' | 'optimizer') => {
     const bytes = await store.get(fileKey(newest.name, file))
     return createHash('sha256')

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
-import { sleep } from '../../src/clock.ts'
-import { hasCode } from '../../src/failure.ts'
+import { sleep } from '../../../src/clock.ts'
+import { hasCode } from '../../../src/failure.ts'
+import type { Scope } from './scope.ts'
 
 /** A process that takes more memory than it may, and is ended for it. */
 
@@ -16,15 +16,14 @@ const lookMs = 5
 
 /**
  * From now on the kernel kills the process where it takes more. Where this user may set no limit,
- * the test does what the kernel would.
+ * this does what the kernel would.
  *
  * @param bytes  of resident memory
  */
-export function limitMemory(t: TestContext, pid: number, bytes: number): void {
+export function limitMemory(scope: Scope, pid: number, bytes: number): void {
   const group = `draftsmith-${process.pid}-${pid}`
   const place = places.find((one) => isLimited({ ...one, group, pid, bytes }))
-  if (place) t.after(() => removeGroup(join(place.root, group)))
-  else t.diagnostic('no memory limit can be set here: the test kills in the place of the kernel')
+  if (place) scope.after(() => removeGroup(join(place.root, group)))
   void killAbove(pid, place ? 4 * bytes : bytes)
 }
 

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Fault } from '../../../src/dev-s3/faults.ts'
 import type { DevS3Stats } from '../../../src/dev-s3/server.ts'
-import { devS3Main } from '../program.ts'
+import { devS3Main } from './program.ts'
+import type { Scope } from './scope.ts'
 
-/** The embedded S3 server as a process of its own: it outlives whatever a test kills. */
+/** The embedded S3 server as a process of its own: it outlives whatever is killed. */
 
 /** What a client finds its keys in, and the server too. */
 export const credentials = {
@@ -20,20 +21,23 @@ export interface S3Process {
   /** How often each fault that is left may still be used. */
   faultsLeft(): Promise<readonly number[]>
   stats(): Promise<DevS3Stats>
+  /** Nobody listens any more: connections are refused. */
+  leave(): Promise<void>
+  comeBack(): Promise<void>
   /** As `stats`; from now on the peak is counted anew. */
   statsAnew(): Promise<DevS3Stats>
 }
 
-/** Bucket `draftsmith`; ends with the test. @param keys  that it knows, and no others */
+/** Bucket `draftsmith`; ends with the scope. @param keys  that it knows, and no others */
 export async function startS3(
-  t: { after(fn: () => unknown): void },
+  scope: Scope,
   keys: Readonly<Record<string, string>> = credentials,
 ): Promise<S3Process> {
   const child = spawn(process.execPath, [devS3Main], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, ...keys },
   })
-  t.after(async () => {
+  scope.after(async () => {
     const closed = once(child, 'close')
     child.stdin.end()
     child.kill()
@@ -54,6 +58,8 @@ export async function startS3(
     setFaults: async (faults) => void (await ask({ faults })),
     faultsLeft: async () => ((await ask({ left: true })) as { left: number[] }).left,
     statsAnew: async () => ((await ask({ anew: true })) as { stats: DevS3Stats }).stats,
+    leave: async () => void (await ask({ away: true })),
+    comeBack: async () => void (await ask({ away: false })),
     stats: async () => ((await ask({ stats: true })) as { stats: DevS3Stats }).stats,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * How and when a test ends a draftsmith from within: `preload.ts` reads it in each process and
- * thread of it, and does it.
+ * How and when a draftsmith is ended from within: `preload.ts` reads it in each process and thread
+ * of it, and does it. The program itself only names its moments (`src/probe.ts`).
  */
 
 export interface Crash {
@@ -16,36 +16,43 @@ export interface Crash {
    * `all`: SIGKILL to the launcher, then to the process it supervises. `process`: to the latter
    * alone, or to the process of the actor that has one. `abort`: what a native fault does to it.
    * `memory`: it takes memory until the kernel ends it; where nothing limits it, it does so itself.
-   * `thread`: an error ends the thread.
+   * `thread`: an error ends the thread. `exit`: it is ended at once, without a word.
+   * `hang`: it computes for ever and answers nobody.
    */
-  readonly end?: 'all' | 'process' | 'abort' | 'memory' | 'thread'
+  readonly end?: 'all' | 'process' | 'abort' | 'memory' | 'thread' | 'exit' | 'hang'
+  /** So long after its process began, the clock by which it tells the time is set by `byMs`. */
+  readonly clock?: { readonly afterMs: number; readonly byMs: number }
+  /** Each moment and its time is noted, in `noteNames.moments`. */
+  readonly noted?: boolean
   /** The launcher starts the process again: it ends there every time. Default: only once. */
   readonly always?: boolean
   /** At each call of probe with this name the thread stands still for a while. */
   readonly slow?: { readonly at: string; readonly ms: number }
   /**
    * From its `hit`th call with this name on a thread stands still at each, for ten seconds or until
-   * the test lets go.
+   * it is let go.
    */
   readonly hold?: { readonly at: string; readonly hit: number }
 }
 
-/** The environment in which a draftsmith crashes so, and notes its processes in `notes`. */
-export const crashing = (crash: Crash, notes: string): Record<string, string> => ({
+/** The environment in which a draftsmith crashes so, each crash once, and notes its processes in `notes`. */
+export const crashing = (crashes: readonly Crash[], notes: string): Record<string, string> => ({
   NODE_OPTIONS: `--import=${new URL('./preload.js', import.meta.url).href}`,
-  [crashVariable]: JSON.stringify(crash),
+  [crashVariable]: JSON.stringify(crashes),
   [notesVariable]: notes,
 })
 
-export const crashVariable = 'DRAFTSMITH_TEST_CRASH'
-export const notesVariable = 'DRAFTSMITH_TEST_NOTES'
+export const crashVariable = 'DRAFTSMITH_DRILL_CRASH'
+export const notesVariable = 'DRAFTSMITH_DRILL_NOTES'
 
 /** Files in `notes`. */
 export const noteNames = {
   /** A line for each process that has begun. */
   pids: 'pids',
-  /** The crash has happened. */
+  /** One of the crashes has happened: with its place among them. */
   crashed: 'crashed',
+  /** A line for each moment that was named, where they are noted. */
+  moments: 'moments',
   /** What was held goes on. */
   letGo: 'let-go',
 } as const

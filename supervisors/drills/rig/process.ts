@@ -1,25 +1,29 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { sleep } from '../../../src/clock.ts'
 import { isAlive } from '../../../src/manifest/holder.ts'
-import { draftsmithMain } from '../program.ts'
 import { type Crash, crashing, noteNames } from './crash.ts'
+import { type Moment, momentsIn } from './moments.ts'
+import { draftsmithMain } from './program.ts'
+import type { Scope } from './scope.ts'
 
-/** A draftsmith as its users run it: a process of its own, which ends with its test. */
+/** A draftsmith as its users run it: a process of its own, which ends with its test or drill. */
 
 /** Against hangs: the longest of these runs takes some seconds on a quiet machine. */
-const endMs = 150_000
+const endMsDefault = 150_000
 const tailLines = 25
 const lookMs = 25
 const notesPrefix = 'notes-'
 
 export interface Start {
-  /** Where its notes go: a folder that the test removes. */
+  /** Where its notes go: a folder that goes when all is over. */
   readonly dir: string
   readonly env?: Readonly<Record<string, string>>
-  readonly crash?: Crash
+  /** One, or one after the other, each where it is met. */
+  readonly crash?: Crash | readonly Crash[]
+  /** When it is taken for hanging. */
+  readonly endMs?: number
   /** Default: `dir`. */
   readonly cwd?: string
   /** Absent: draftsmith itself, run by this Node. */
@@ -36,6 +40,8 @@ export interface Ended {
 export interface Running {
   /** Of every process that was started, the launcher's first. */
   pids(): readonly number[]
+  /** What was noted of it so far, in order of time. */
+  moments(): readonly Moment[]
   /** What a crash holds goes on. */
   letGo(): void
   /** To the launcher alone. */
@@ -52,8 +58,9 @@ export interface Running {
 }
 
 /** Starts `draftsmith ARGS`. */
-export function start(t: TestContext, args: readonly string[], options: Start): Running {
+export function start(scope: Scope, args: readonly string[], options: Start): Running {
   const notes = mkdtempSync(join(options.dir, notesPrefix))
+  const { endMs = endMsDefault } = options
   const { file, args: before } = options.command ?? {
     file: process.execPath,
     args: [draftsmithMain],
@@ -64,7 +71,7 @@ export function start(t: TestContext, args: readonly string[], options: Start): 
     // Where an abort may leave its core.
     cwd: options.cwd ?? options.dir,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...inherited, ...options.env, ...crashing(options.crash ?? {}, notes) },
+    env: { ...inherited, ...options.env, ...crashing([options.crash ?? []].flat(), notes) },
   })
   const said = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
@@ -81,7 +88,7 @@ export function start(t: TestContext, args: readonly string[], options: Start): 
     })
   })
   const pids = () => pidsIn(notes)
-  t.after(() => {
+  scope.after(() => {
     // Its process ends with it, also where the folder has gone before.
     if (!over) child.kill('SIGKILL')
     killAll(pids())
@@ -104,6 +111,7 @@ export function start(t: TestContext, args: readonly string[], options: Start): 
   }
   return {
     pids,
+    moments: () => momentsIn(join(notes, noteNames.moments)),
     letGo: () => writeFileSync(join(notes, noteNames.letGo), ''),
     signal: (signal) => void child.kill(signal),
     until,

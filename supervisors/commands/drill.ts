@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { distance } from 'fastest-levenshtein'
+import { Failure } from '../../src/failure.ts'
+import type { Drill } from '../drills/drill.ts'
+import { type DrillReport, hold } from '../drills/hold.ts'
+import { drills } from '../drills/list.ts'
+import { listText, openingText, reportText, summaryText } from '../drills/report.ts'
+import { Ground } from '../drills/rig/ground.ts'
+import { demoMaterials, type Materials, ownMaterials } from '../drills/rig/materials.ts'
+import { exitCodes } from '../run/machine.ts'
+import { requireFolder } from '../run/preflight.ts'
+import { exitCodeOf, onEndSignals } from '../run/signals.ts'
+
+/** `drill NAME | --all | --list`: breaks the real program on purpose, and tells what held. */
+export interface DrillOptions {
+  readonly json: boolean
+  readonly all: boolean
+  readonly list: boolean
+  /** Of what is drawn by chance. */
+  readonly seed: number
+  /** A user's own; absent: the demo's target and rows, and the embedded store. */
+  readonly config?: string
+  /** Rows that a job takes. */
+  readonly samples?: number
+  /** Where the drills' folders lie, which go again; absent: where the system has temporary ones. */
+  readonly work?: string
+}
+
+const ownSamples = 64
+
+/** @throws Failure `invalid`: no such drill, or no such configuration */
+export async function drill(names: readonly string[], options: DrillOptions): Promise<number> {
+  const { json, list, all } = options
+  if (list) {
+    process.stdout.write(`${json ? JSON.stringify(drills.map(about)) : listText(drills)}\n`)
+    return exitCodes.done
+  }
+  if (all === names.length > 0) {
+    throw new Failure('invalid', 'which drill? Name some, or give --all; --list tells of each.')
+  }
+  const chosen = all ? drills : names.map(drillNamed)
+  const dir = mkdtempSync(join(placeOf(options), 'draftsmith-drill-'))
+  // What was killed may write a last time.
+  const leave = () => rmSync(dir, { recursive: true, force: true, maxRetries: 20 })
+  process.once('exit', leave)
+  onEndSignals((signal) => process.exit(exitCodeOf(signal)))
+  const ground = new Ground(await materialsIn(dir, options), options.seed)
+  const reports: DrillReport[] = []
+  for (const one of chosen) reports.push(await shown(one, ground, json))
+  if (json) process.stdout.write(`${JSON.stringify(document(reports, options.seed))}\n`)
+  else if (reports.length > 1) process.stdout.write(`${summaryText(reports)}\n`)
+  const isBroken = reports.some(({ outcome }) => outcome === 'broken')
+  return isBroken ? exitCodes.incomplete : exitCodes.done
+}
+
+async function shown(one: Drill, ground: Ground, json: boolean): Promise<DrillReport> {
+  if (json) return await hold(one, ground)
+  process.stdout.write(`${openingText(one)}\n`)
+  const isTerminal = process.stdout.isTTY
+  if (isTerminal) process.stdout.write(`  under way, about ${one.seconds} s …`)
+  const report = await hold(one, ground)
+  process.stdout.write(`${isTerminal ? '\r\x1b[K' : ''}${reportText(report)}\n\n`)
+  return report
+}
+
+function drillNamed(name: string): Drill {
+  const found = drills.find((one) => one.name === name)
+  if (found) return found
+  const nearest = [...drills].sort((a, b) => distance(a.name, name) - distance(b.name, name))[0]
+  throw new Failure('invalid', `no such drill. found=${name}, nearest=${nearest?.name}`, {
+    remedy: 'draftsmith drill --list names all of them.',
+  })
+}
+
+function placeOf({ work }: DrillOptions): string {
+  if (work === undefined) return tmpdir()
+  const path = resolve(work)
+  requireFolder(path)
+  return path
+}
+
+async function materialsIn(dir: string, options: DrillOptions): Promise<Materials> {
+  const { config, samples } = options
+  return config === undefined
+    ? await demoMaterials(dir, samples)
+    : ownMaterials(dir, config, samples ?? ownSamples)
+}
+
+const about = ({ name, breaks, matters, seconds, needs = [] }: Drill) => ({
+  ...{ name, breaks, matters, seconds, needs },
+})
+
+const document = (reports: readonly DrillReport[], seed: number) => ({
+  seed,
+  machine: {
+    cpu: cpus()[0]?.model.trim() ?? null,
+    cores: availableParallelism(),
+    node: process.versions.node,
+  },
+  drills: reports,
+})

@@ -1,0 +1,38 @@
+import { type Command, InvalidArgumentError } from 'commander'
+
+/** `drill`, as `main.ts` lists it. */
+export function addDrill(program: Command, finished: (code: number) => void): void {
+  program
+    .command('drill [name...]')
+    .description('break the program on purpose, in a folder of its own, and tell what held')
+    .option('--all', 'every drill: some minutes')
+    .option('--list', 'name them, a line each, and how long they take')
+    .option('--seed <n>', 'of what is drawn by chance; what a failure printed repeats it', whole)
+    .option('--config <file>', "a run's own, in place of the demo: its target, dataset and store")
+    .option('--samples <n>', 'rows that a drill takes (120 of the demo, 64 of your own)', whole)
+    .option('--work <dir>', 'where its folders lie, which go again; else a temporary folder')
+    .option('--json', 'print one JSON document on stdout')
+    .action(async (names: string[], options: DrillArguments) => {
+      const { drill } = await import('./commands/drill.ts')
+      const { all = false, list = false, json = false } = options
+      const { seed = Math.floor(Math.random() * seedMax) } = options
+      finished(await drill(names, { ...options, all, list, json, seed }))
+    })
+}
+
+const seedMax = 1e9
+
+interface DrillArguments {
+  readonly all?: true
+  readonly list?: true
+  readonly seed?: number
+  readonly config?: string
+  readonly samples?: number
+  readonly work?: string
+  readonly json?: true
+}
+
+function whole(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a whole number of 1 or more.')
+}

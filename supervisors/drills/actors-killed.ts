@@ -1,0 +1,146 @@
+import type { Drill } from './drill.ts'
+import type { Crash } from './rig/crash.ts'
+import type { Rig } from './rig/rig.ts'
+import { ask, statusWhen } from './rig/socket.ts'
+
+/** An actor's thread ends, at once and without a word, at named points of its work. */
+
+type Point = Required<Pick<Crash, 'at' | 'hit'>>
+
+const about = {
+  extractor: 'A native fault in a driver ends whatever computes. Only its batch may be lost.',
+  uploader: 'A sample that is stored and not named would be lost, or never leave the disk.',
+  ledger: 'It alone knows what is committed. What it forgets would be computed or kept for ever.',
+  reader: 'It hands out all work. A batch that it forgets is lost, one lent twice is paid twice.',
+} as const
+
+/** Ends it at each of these, once. */
+const killedAt = (drill: Omit<Drill, 'run'>, points: readonly Point[]): Drill => ({
+  ...drill,
+  async run(rig) {
+    const running = rig.start(points.map((point): Crash => ({ ...point, end: 'exit' })))
+    await rig.completes(running)
+    const { actors, processes } = (await rig.figures()).restarts
+    rig.check('it met each of these points', rig.deaths === points.length, `${rig.deaths} met`)
+    rig.check('its supervisor started it again each time', actors >= points.length, `${actors}`)
+    rig.check('the process lived on', processes === 0, `${processes} restarts`)
+  },
+})
+
+export const extractorKilled = killedAt(
+  {
+    name: 'extractor-killed',
+    breaks: 'An extractor ends before it computes, while it is busy, and with its states computed.',
+    matters: about.extractor,
+    seconds: 5,
+  },
+  [
+    { at: 'extractor.claimed', hit: 2 },
+    { at: 'extractor.busy', hit: 3 },
+    { at: 'extractor.computed', hit: 4 },
+  ],
+)
+
+export const extractorKilledInRename = killedAt(
+  {
+    name: 'extractor-killed-around-rename',
+    breaks: "An extractor ends before a file's rename into the spool, and right after one.",
+    matters: 'Half a file must never be taken for a sample, and a whole one never be thrown away.',
+    seconds: 5,
+  },
+  [
+    { at: 'spool.before-rename', hit: 9 },
+    { at: 'spool.renamed', hit: 9 },
+  ],
+)
+
+export const uploaderKilled = killedAt(
+  {
+    name: 'uploader-killed-before-commit',
+    breaks:
+      'An uploader ends before a put, once the store has a sample, and once that is confirmed.',
+    matters: about.uploader,
+    seconds: 6,
+  },
+  [
+    { at: 'uploader.before-put', hit: 4 },
+    { at: 'uploader.put', hit: 5 },
+    { at: 'uploader.confirmed', hit: 6 },
+  ],
+)
+
+export const ledgerKilledBefore = killedAt(
+  {
+    name: 'ledger-killed-before-commit',
+    breaks: 'The ledger ends when it has heard of a stored sample, and before it writes a segment.',
+    matters: about.ledger,
+    seconds: 6,
+  },
+  [
+    { at: 'ledger.stored', hit: 12 },
+    { at: 'manifest.before-put', hit: 2 },
+  ],
+)
+
+export const ledgerKilledAfter = killedAt(
+  {
+    name: 'ledger-killed-after-commit',
+    breaks: 'The ledger ends with a segment written, before a file is removed, and after one is.',
+    matters: about.ledger,
+    seconds: 7,
+  },
+  [
+    { at: 'manifest.put', hit: 1 },
+    { at: 'ledger.before-remove', hit: 3 },
+    { at: 'ledger.removed', hit: 4 },
+  ],
+)
+
+export const readerKilled = killedAt(
+  {
+    name: 'reader-killed',
+    breaks: 'The reader ends as it lends a batch, before whoever asked has it.',
+    matters: about.reader,
+    seconds: 5,
+  },
+  [{ at: 'reader.lent', hit: 5 }],
+)
+
+/** Every order comes in mid-run. */
+const slow = { slow: { at: 'extractor.computed', ms: 150 } }
+
+export const actorsKilledByOrder: Drill = {
+  name: 'actors-killed-by-order',
+  breaks: 'kill ACTOR, to each kind of actor in turn, as a person types it.',
+  matters:
+    'An order must end the real thread, wait for native code, and cost no more than a crash.',
+  seconds: 12,
+  async run(rig) {
+    const running = rig.start(slow)
+    const order = ['extractor/0', 'uploader/0', 'ledger', 'reader']
+    for (const [index, actor] of order.entries()) await killByOrder(rig, { running, actor, index })
+    await rig.completes(running)
+    const { actors, processes } = (await rig.figures()).restarts
+    const restarts = `${actors} of ${order.length}`
+    rig.check('each was started again, once', actors >= order.length, restarts)
+    rig.check('the process lived on', processes === 0, `${processes} restarts`)
+  },
+}
+
+interface Order {
+  readonly running: ReturnType<Rig['start']>
+  readonly actor: string
+  readonly index: number
+}
+
+async function killByOrder(rig: Rig, { running, actor, index }: Order): Promise<void> {
+  const enough = 10 * (index + 1)
+  await statusWhen(running, rig.job, ({ state, ledger }) => {
+    return (
+      state === 'running' && (ledger?.spooled.samples ?? 0) + (ledger?.committed ?? 0) >= enough
+    )
+  })
+  const said = await ask(rig.job, `kill ${actor}`)
+  rig.blow('anyone')
+  rig.check('each was ended', /was ended/.test(said), `${actor}: ${said}`)
+}

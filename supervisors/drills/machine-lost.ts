@@ -1,0 +1,23 @@
+import { join } from 'node:path'
+import type { Drill } from './drill.ts'
+import type { Job } from './rig/job.ts'
+
+export const newMachine: Drill = {
+  name: 'new-machine-from-the-store-alone',
+  breaks: 'The machine is gone in mid-run: dataset, configuration, spool and logs with it.',
+  matters: 'A spot node does not come back. Whatever replaces it has the store, and a target.',
+  seconds: 8,
+  async run(rig) {
+    const { job } = rig
+    const seen = await rig.killed(rig.start({ at: 'ledger.stored', hit: 30, end: 'all' }))
+    const onNew: Job = { ...job, work: join(job.dir, 'new-machine') }
+    const args = ['resume', job.storeUrl, '--work', onNew.work, '--target', job.target, '--json']
+    const running = rig.start({}, { args: [...args, ...job.storeArgs], job: onNew })
+    const { stdout } = await rig.exits(running, 0)
+    await rig.endsAsIfUndisturbed(onNew)
+    const { extracted } = JSON.parse(stdout) as { extracted: { samples: number } }
+    const missing = rig.calm.samples - seen.entries.size
+    const found = `${extracted.samples} of ${missing}`
+    rig.check('what was committed is not computed again', extracted.samples === missing, found)
+  },
+}

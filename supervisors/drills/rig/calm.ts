@@ -1,0 +1,35 @@
+import { Failure } from '../../../src/failure.ts'
+import type { Job } from './job.ts'
+import { start } from './process.ts'
+import type { Scope } from './scope.ts'
+import { readStored, type Stored } from './stored.ts'
+
+/** What a job comes to where nothing disturbs it, and what that takes. */
+export interface Calm {
+  readonly stored: Stored
+  /** Of all usable rows. */
+  readonly hashes: ReadonlySet<string>
+  readonly batches: number
+  readonly samples: number
+}
+
+/**
+ * Runs the job to its end.
+ *
+ * @throws Failure `invalid`: it does not end well, undisturbed as it is
+ */
+export async function calmRun(scope: Scope, job: Job): Promise<Calm> {
+  const crash = { noted: true } as const
+  const running = start(scope, ['run', job.config, '--json'], { ...job, endMs: 3_600_000, crash })
+  const { code, stdout, stderr } = await running.ended()
+  if (code !== 0) {
+    const said = (stdout.trim() || stderr.trim()).split('\n').at(-1)
+    throw new Failure('invalid', `an undisturbed run does not end well. code=${code}: ${said}`, {
+      remedy: 'See draftsmith check CONFIG: a drill needs a run that works.',
+    })
+  }
+  const stored = await readStored(job)
+  const batches = running.moments().filter(({ name }) => name === 'extractor.computed').length
+  const hashes = new Set(stored.entries.map(({ hash }) => hash))
+  return { stored, hashes, batches, samples: hashes.size }
+}

@@ -1,0 +1,24 @@
+import { sleep } from '../../src/clock.ts'
+import type { Drill } from './drill.ts'
+import { statusWhen } from './rig/socket.ts'
+
+const awayMs = 60_000
+
+export const storeAway: Drill = {
+  name: 'store-away-60s',
+  breaks: 'For 60 s nobody listens where the store was, and every connection is cut.',
+  matters: 'Ten hours of four GPUs must not end because a store restarts.',
+  seconds: 75,
+  needs: ['embedded'],
+  async run(rig) {
+    const running = rig.start({ slow: { at: 'extractor.computed', ms: 100 } })
+    await statusWhen(running, rig.job, ({ ledger }) => (ledger?.committed ?? 0) >= 10)
+    await rig.s3.leave()
+    await sleep(awayMs)
+    await rig.s3.comeBack()
+    rig.blow('anyone', ['uploader.put', 'manifest.put'])
+    await rig.completes(running)
+    const { actors, processes } = (await rig.figures()).restarts
+    rig.check('nothing was restarted for it', actors + processes === 0, `${actors + processes}`)
+  },
+}
