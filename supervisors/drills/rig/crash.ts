@@ -35,7 +35,7 @@ export interface Crash {
   readonly hold?: { readonly at: string; readonly hit: number }
 }
 
-/** The environment in which a draftsmith crashes so, each crash once, and notes its processes in `notes`. */
+/** The environment in which a draftsmith crashes so, each crash once, and notes its processes. */
 export const crashing = (crashes: readonly Crash[], notes: string): Record<string, string> => ({
   NODE_OPTIONS: `--import=${new URL('./preload.js', import.meta.url).href}`,
   [crashVariable]: JSON.stringify(crashes),
