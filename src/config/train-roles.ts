@@ -14,6 +14,7 @@ export const trainRoles = {
   blockSize: 'identity',
   slidingWindow: 'identity',
   draftVocab: 'identity',
+  maskTokenId: 'identity',
   /** Which samples a batch has: plan numbers would mean other ones. */
   seed: 'identity',
   heldOut: 'identity',

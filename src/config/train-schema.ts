@@ -19,6 +19,8 @@ const fields = z.strictObject({
   slidingWindow: count.nullable().default(null),
   /** So many tokens of the vocabulary, the most frequent ones, can be drafted; null: all. */
   draftVocab: count.nullable().default(null),
+  /** What the slots to be drafted hold; null: the last id of the vocabulary. */
+  maskTokenId: z.int().nonnegative().nullable().default(null),
 
   /** Blocks of a sample at once, at most. */
   anchors: count.default(512),

@@ -9,8 +9,8 @@ export interface DrafterChoice {
   readonly blockSize: number
   /** The layers whose hidden states are kept, in the order kept. */
   readonly targetLayerIds: readonly number[]
-  /** Left out: the last id of the vocabulary, which tokenizers leave unused. */
-  readonly maskTokenId?: number
+  /** Null: the last id of the vocabulary, which most tokenizers leave unused. */
+  readonly maskTokenId: number | null
   /** Where there is one, all layers but the last slide; of one layer alone, that one. */
   readonly slidingWindow: number | null
   readonly draftVocabSize: number | null
@@ -44,7 +44,9 @@ export function drafterConfigOf(target: TargetConfig, choice: DrafterChoice): Dr
   const faults = faultsOf(config)
   if (faults.length === 0) return config
   throw new Failure('invalid', `no such drafter can be trained. ${faults.join('; ')}`, {
-    remedy: 'Set train.layers, train.blockSize, train.slidingWindow, train.draftVocab to fit it.',
+    remedy:
+      'Set train.layers, train.blockSize, train.slidingWindow, train.draftVocab, ' +
+      'train.maskTokenId to fit it.',
   })
 }
 

@@ -12,8 +12,9 @@ import { tryConditions } from '../../src/store/conditional.ts'
 import { confirm, refusesOther, rungText } from '../../src/store/confirm.ts'
 import { soleStore } from '../../src/store/patient.ts'
 import type { Acknowledgement, ObjectStore } from '../../src/store/store.ts'
-import { type ChosenTarget, identityOf } from '../run/preflight.ts'
+import { type ChosenTarget, identityOf, type PreparedTraining } from '../run/preflight.ts'
 import type { Look, Seen } from './findings.ts'
+import { lookAtBegun } from './probe-begun.ts'
 import { tryParts } from './probe-parts.ts'
 import { tracesIn } from './probe-traces.ts'
 
@@ -34,6 +35,12 @@ interface Probe {
   readonly from: number
 }
 
+/** What the run's part of the store is compared with. */
+export interface Wanted extends ChosenTarget {
+  /** Undefined: nothing trains, or it is not in order. */
+  readonly training: PreparedTraining | undefined
+}
+
 /** The run that a store holds: its id; null where it holds none. */
 export interface Held {
   readonly run: string | null
@@ -46,7 +53,7 @@ export interface Held {
  */
 export async function probeStore(
   config: Config,
-  chosen: ChosenTarget | undefined,
+  chosen: Wanted | undefined,
   look: Look,
 ): Promise<Held | undefined> {
   const clearTraces = await tracesIn(config.store)
@@ -62,6 +69,11 @@ export async function probeStore(
     await look('store: large files', () => tryParts(store, `${key}-parts`))
     await look('store: clock', () => compareClocks(probe))
     const held = await look('store: contents', () => contents(store, config, chosen))
+    const training = chosen?.training
+    if (held?.run != null && training) {
+      const identity = await identityOf(config, chosen)
+      await look('store: training', () => lookAtBegun(store, { identity, training }))
+    }
     await look('store: removal', () => removeAll(probe))
     return held
   } finally {

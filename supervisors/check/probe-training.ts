@@ -5,7 +5,12 @@ import { formatBytes } from '../../src/config/sizes.ts'
 import type { TrainConfig } from '../../src/config/train-schema.ts'
 import { type TrainingMemory, trainingMemory } from '../../src/training/memory.ts'
 import { trialStep } from '../../src/training/trial-step.ts'
-import { type ChosenTarget, threadsFor, trainingOf } from '../run/preflight.ts'
+import {
+  type ChosenTarget,
+  type PreparedTraining,
+  threadsFor,
+  trainingOf,
+} from '../run/preflight.ts'
 import type { Seen } from './findings.ts'
 
 /** Whether a training can begin: its device takes a small step; the rest is reckoned. */
@@ -18,8 +23,9 @@ export async function lookAtTraining(
   config: Config,
   chosen: ChosenTarget,
   memory = memoryHere(),
-): Promise<Seen<null>> {
-  const { drafter, train } = trainingOf(config, chosen, undefined)
+): Promise<Seen<PreparedTraining>> {
+  const training = trainingOf(config, chosen, undefined)
+  const { drafter, train } = training
   const [device] = train.devices
   const { dtype } = config.extract
   const threads = threadsFor(train.devices)
@@ -30,7 +36,7 @@ export async function lookAtTraining(
   const rest = `at its own size nothing was tried. ${memoryText(held, train)}`
   const told = `${device}: ${tried}; ${rest}`
   const least = held.trained + held.frozen + held.saving + held.states
-  return least > memory ? [told, null, tooLarge(least, memory)] : [told, null]
+  return least > memory ? [told, training, tooLarge(least, memory)] : [told, training]
 }
 
 /** Where the system bounds the process, so much. */

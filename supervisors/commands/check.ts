@@ -54,9 +54,10 @@ async function lookAtAll(config: Config, look: Look): Promise<void> {
   const chosen = await look('target', () => lookAtTarget(config))
   if (chosen && work) await look('model', () => lookAtModel(config, chosen))
   await look('dataset', () => lookAtDataset(config, chosen))
-  if (chosen && config.train) await look('training', () => lookAtTraining(config, chosen))
+  const training =
+    chosen && config.train && (await look('training', () => lookAtTraining(config, chosen)))
   if (chosen && work) await look('disk', () => lookAtDisk(config, chosen))
-  const held = await probeStore(config, chosen, look)
+  const held = await probeStore(config, chosen && { ...chosen, training }, look)
   if (work) await look('spool', () => lookAtSpool(work, held))
 }
 

@@ -107,28 +107,59 @@ const claim = (
  */
 async function goingOn(
   store: ObjectStore,
-  { identity, training }: ToBegin,
+  run: Pick<ToBegin, 'identity' | 'training'>,
   { log, record }: Pick<BeginOptions, 'log'> & { readonly record: TrainingRecord },
 ): Promise<PreparedTraining | null> {
+  const found = await comparedWith(store, run, record)
+  const { changes } = found
+  if (!found.goesOn) {
+    const facts = { training: record.training, changes }
+    log.warn(facts, 'nothing of the training was saved: another begins, as configured now')
+    return null
+  }
+  for (const change of changes) {
+    log.warn({ change }, 'the training began with another value: this one holds for what follows')
+  }
+  return found.goesOn
+}
+
+/** What a start makes of a training that has begun. */
+export interface Compared {
+  /** Null: nothing of it was saved, and it is configured as another now. */
+  readonly goesOn: PreparedTraining | null
+  /** The settings that are others now, with both values. */
+  readonly changes: readonly string[]
+}
+
+/**
+ * Changes nothing.
+ *
+ * @throws  Failure `invalid`: it was begun with settings that make another training, or what it
+ *          would go on from is of another target, or no checkpoint; `corrupt`
+ */
+export async function comparedWith(
+  store: ObjectStore,
+  { identity, training }: Pick<ToBegin, 'identity' | 'training'>,
+  record: TrainingRecord,
+): Promise<Compared> {
   const own = await newestPoint(store, record.training, identity)
   const point = own ?? (await firstPoint(store, record, identity))
   const shape = point && shapeOf(point)
   // The call that began it from there may be served a second time, as it was the first.
   const train = training.from === null ? training.train : { ...training.train, ...shape }
   const now = settingsOf(train)
-  const changes = settingChanges('identity', { ...record.settings, ...shape }, now)
-  if (changes.length > 0) {
-    if (point) throw ofAnother(`the run's. training=${record.training}`, changes)
-    const facts = { training: record.training, changes }
-    log.warn(facts, 'nothing of the training was saved: another begins, as configured now')
-    return null
+  const others = settingChanges('identity', { ...record.settings, ...shape }, now)
+  if (others.length > 0) {
+    if (point) throw ofAnother(`the run's. training=${record.training}`, others)
+    return { goesOn: null, changes: others }
   }
   if (point && !own) requireUsable(point, train)
-  for (const change of settingChanges('plan', record.settings, now)) {
-    log.warn({ change }, 'the training began with another value: this one holds for what follows')
-  }
   const { draftVocab, from, training: id } = record
-  return { ...training, id, train, drafter: point?.drafter ?? training.drafter, draftVocab, from }
+  const drafter = point?.drafter ?? training.drafter
+  return {
+    goesOn: { ...training, id, train, drafter, draftVocab, from },
+    changes: settingChanges('plan', record.settings, now),
+  }
 }
 
 const firstPoint = async (

@@ -117,9 +117,12 @@ export function trainingOf(
     targetLayerIds: layers,
     slidingWindow: train.slidingWindow,
     draftVocabSize: train.draftVocab,
+    maskTokenId: train.maskTokenId,
   })
   const { from = null, anew = false, id = randomUUID() } = start ?? {}
-  return { id, train, drafter, draftVocab: null, from, anew }
+  // The id that is meant, so that to name it is no other training than to leave it out.
+  const { maskTokenId } = drafter
+  return { id, train: { ...train, maskTokenId }, drafter, draftVocab: null, from, anew }
 }
 
 const withoutFinal = ({ distill }: TrainConfig): Failure =>

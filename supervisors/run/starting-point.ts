@@ -76,6 +76,7 @@ export const shapeOf = ({ drafter }: StartingPoint) => ({
   blockSize: drafter.blockSize,
   slidingWindow: drafter.slidingWindow,
   draftVocab: drafter.draftVocabSize,
+  maskTokenId: drafter.maskTokenId,
 })
 
 /**

@@ -9,7 +9,13 @@ import { openTarget } from '../../../src/models/target.ts'
 import { golden } from '../../support/golden.ts'
 
 const { config } = await openTarget(golden('targets', 'qwen3_tied_f32'))
-const choice = { layers: 1, blockSize: 4, targetLayerIds: [1], slidingWindow: null }
+const choice = {
+  layers: 1,
+  blockSize: 4,
+  targetLayerIds: [1],
+  slidingWindow: null,
+  maskTokenId: null,
+}
 
 const inputOf = (train: Partial<TrainerInput['train']>): TrainerInput => ({
   ...{ training: 'a-training', from: null, device: 'cpu', threads: 1, work: '', paused: false },

@@ -15,6 +15,7 @@ const others: { readonly [Name in keyof TrainConfig]: TrainConfig[Name] } = {
   blockSize: 8,
   slidingWindow: 64,
   draftVocab: 1000,
+  maskTokenId: 5,
   anchors: 8,
   anchorRule: 'whole-block',
   gamma: null,

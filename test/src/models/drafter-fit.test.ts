@@ -21,6 +21,7 @@ const choice = {
   targetLayerIds: [0, 1, 2, 3, 4],
   slidingWindow: null,
   draftVocabSize: null,
+  maskTokenId: null,
 }
 
 const refuses = (act: () => unknown, ...words: readonly string[]) =>
@@ -46,6 +47,7 @@ test('drafter of a target: its widths, its rope, its last id for the mask', () =
     },
   )
   assert.equal(config.maskTokenId, 319)
+  assert.equal(drafterConfigOf(target, { ...choice, maskTokenId: 0 }).maskTokenId, 0)
   assert.equal(config.slidingWindow, null)
   assert.ok(config.layerTypes.every((type) => type === 'full_attention'))
 })

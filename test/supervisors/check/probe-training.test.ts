@@ -48,5 +48,6 @@ test('check: a training that cannot begin is refused for what a run would refuse
     })
   await refused({ distill: { weight: 0.5 } }, /distillation wants what target.captureFinal keeps/)
   await refused({ devices: ['cpu', 'cpu'] }, /one device trains/)
+  await refused({ maskTokenId: 320 }, /mask_token_id: want=an id below vocab_size 320, found=320/)
   await refused({ devices: ['cuda:7'] }, /device cannot be used. device=cuda:7/)
 })

@@ -91,6 +91,15 @@ test('train: a setting that makes another training is refused, with both values'
   for (const [name, [was, is]] of Object.entries(refusals)) {
     const line = `train.${name}: training=${was}, now=${is}`
     await ends(2, [line, 'train --new'], { changed: { [name]: is } })
+    const checked = await start(t, ['check', job.config, '--json'], job).ended()
+    assert.equal(checked.code, 2, checked.stderr)
+    const { findings } = JSON.parse(checked.stdout)
+    const wrong = findings.filter(({ ok }: { ok: boolean }) => !ok)
+    assert.deepEqual(
+      wrong.map(({ what }: { what: string }) => what),
+      ['store: training'],
+    )
+    assert.ok(wrong[0].found.includes(line), wrong[0].found)
   }
   assert.deepEqual(storeOf(job), before)
 })

@@ -46,17 +46,20 @@ async function laidOut(t: TestContext) {
     drafterConfigOf(target.config, {
       ...{ layers: train.layers, blockSize: train.blockSize, targetLayerIds: [1] },
       ...{ slidingWindow: train.slidingWindow, draftVocabSize: train.draftVocab },
+      maskTokenId: train.maskTokenId,
     })
   const starts = (
     id: string,
     change: Partial<TrainConfig>,
     how: Partial<PreparedTraining> = {},
   ) => {
-    const train = { ...base, ...change }
+    const asked = { ...base, ...change }
+    const drafter = drafterOf(asked)
+    const train = { ...asked, maskTokenId: drafter.maskTokenId }
     const training = {
       id,
       train,
-      drafter: drafterOf(train),
+      drafter,
       draftVocab: null,
       from: null,
       anew: false,
@@ -127,13 +130,16 @@ test('training: before its first checkpoint it may become another, with its conf
 test('training: with a checkpoint, identity is refused and plan is told', async (t) => {
   const { starts, saves, told } = await laidOut(t)
   await saves(await starts('a', {}), 1)
-  for (const [name, value] of Object.entries({ blockSize: 8, layers: 2, seed: 4, heldOut: 0.5 })) {
+  const refused = { blockSize: 8, layers: 2, maskTokenId: 7, seed: 4, heldOut: 0.5 }
+  for (const [name, value] of Object.entries(refused)) {
     await assert.rejects(starts('b', { [name]: value }), {
       kind: 'invalid',
       message: new RegExp(`train\\.${name}: training=.*, now=${value}$`),
       remedy: /train --new/,
     })
   }
+  // The id that it has, said aloud.
+  assert.equal((await starts('b', { maskTokenId: 319 })).id, 'a')
   assert.deepEqual(told, [])
   assert.equal((await starts('b', { lr: 1, epochs: 9 })).id, 'a')
   assert.match(told.join('\n'), /train\.lr: training=0\.0006, now=1".*holds for what follows/)
