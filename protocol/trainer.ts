@@ -25,6 +25,8 @@ export interface TrainerStatus {
   /** Optimizer steps done, and planned where that is known. */
   readonly step: number
   readonly steps: number | null
+  /** Of the step under way: batches that are computed, of how many; null between steps. */
+  readonly batches: { readonly done: number; readonly of: number } | null
   readonly epoch: number
   readonly epochs: number
   /** Seen since the training's first step. */

@@ -27,6 +27,7 @@ function progressText(trainer: TrainerStatus): string {
   const parts = [
     state,
     `step ${stepText(trainer)}`,
+    ...batchesText(trainer),
     epochText(trainer),
     `${count(samples)} samples, ${count(tokens)} tokens`,
     `${perSecond(trainer.tokensPerSecond)} tokens/s on ${trainer.device}`,
@@ -42,6 +43,12 @@ function progressText(trainer: TrainerStatus): string {
 
 export const stepText = ({ step, steps }: TrainerStatus): string =>
   steps === null ? count(step) : `${count(step)} of ${count(steps)}`
+
+/** How far it is within the step under way; one batch's step is told by nothing. */
+export const batchesText = ({ batches }: TrainerStatus): string[] =>
+  batches === null || batches.of === 1
+    ? []
+    : [`batches ${count(batches.done)} of ${count(batches.of)}`]
 
 /** The one under way, or the last. */
 export const epochText = ({ epoch, epochs }: TrainerStatus): string =>

@@ -98,10 +98,8 @@ export class Progress {
   passed(batches: readonly TrainingBatch[]): void {
     this.plan += batches.length
     this.epoch = batches.at(-1)?.epoch ?? this.epoch
-    for (const { rows } of batches) {
-      this.samples += rows.length
-      this.tokens += rows.reduce((sum, { tokens }) => sum + tokens, 0)
-    }
+    for (const { rows } of batches) this.samples += rows.length
+    this.tokens += tokensOf(batches)
   }
 
   measured(heldOut: HeldOutMeasured): void {
@@ -133,6 +131,10 @@ export class Progress {
     }
   }
 }
+
+/** Of the samples themselves, without padding. */
+export const tokensOf = (batches: readonly TrainingBatch[]): number =>
+  batches.flatMap(({ rows }) => rows).reduce((sum, { tokens }) => sum + tokens, 0)
 
 /** An optimizer step is the sum of so many batches; the last of an epoch, of what is left. */
 const batchesPerStepOf = ({ tokensPerBatch, tokensPerStep }: TrainConfig): number =>

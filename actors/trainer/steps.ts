@@ -20,7 +20,7 @@ import { adopt, mapsOf } from './capture.ts'
 import type { TrainingData } from './data.ts'
 import type { TrainerInput } from './index.ts'
 import type { Gathered } from './machine.ts'
-import { Progress } from './progress.ts'
+import { Progress, tokensOf } from './progress.ts'
 
 /** How long a step may take, at least: it may meet a shape of which there is no graph yet. */
 const stepMs = 10 * 60_000
@@ -47,6 +47,7 @@ export class Steps {
   readonly #clock: Clock
   #rateAt: (step: number) => number = () => 0
   #last: TrainerStatus['last'] = null
+  #batches: TrainerStatus['batches'] = null
   /** Of the step that is gathered. */
   #gathered: TrainingBatch[] = []
 
@@ -106,8 +107,11 @@ export class Steps {
     const lr = this.#rateAt(progress.step)
     const started = performance.now()
     pulse.busy(`step ${progress.step + 1}`, this.#deadline.ms)
-    const learnt = learnable.length > 0 ? await learner.step(learnable, lr) : undefined
+    const passed = (done: number) => this.#passed(learnable, done)
+    if (learnable.length > 0) passed(0)
+    const learnt = learnable.length > 0 ? await learner.step(learnable, lr, passed) : undefined
     pulse.idle()
+    this.#batches = null
     this.#deadline.took(performance.now() - started)
     progress.passed(batches)
     if (!learnt) return false
@@ -142,6 +146,7 @@ export class Steps {
     return {
       training: input.training,
       state,
+      batches: this.#batches,
       ...{ step, steps, epoch, epochs: input.train.epochs, samples, tokens, skipped, heldOut },
       last: this.#last,
       tokensPerSecond: this.#speed.perSecond,
@@ -194,6 +199,13 @@ export class Steps {
       outsideShare: 1 - insideMs / stepsMs,
       transferShare: transferMs === null ? null : transferMs / stepsMs,
     }
+  }
+
+  /** A step may take minutes: what it has come to is told batch by batch. */
+  #passed(batches: readonly TrainingBatch[], done: number): void {
+    this.#batches = { done, of: batches.length }
+    const tokens = this.progress.tokens + tokensOf(batches.slice(0, done))
+    this.#speed.note(tokens, this.#clock.now())
   }
 
   #note(

@@ -28,6 +28,9 @@ export interface Spent {
   readonly transferMs: number | null
 }
 
+/** Called after each batch of a step, with how many were computed by then. */
+export type Passed = (batches: number) => void
+
 /** One thing at a time is asked of it, `read` apart. */
 export interface Engine {
   /** Parameters and moments: what `read` found there, or what was written there since. */
@@ -35,8 +38,12 @@ export interface Engine {
   /** Updates that were applied. To set it is to say that `tensors` were written. */
   updates: number
   readonly spent: Spent
-  /** All results are filled in; where loss or gradient is not finite nothing else changes. */
-  step(batches: readonly MicroBatch[], lr: number): Promise<Stepped>
+  /**
+   * All results are filled in; where loss or gradient is not finite nothing else changes.
+   *
+   * @param passed  told how many of the batches are computed, where they are one by one
+   */
+  step(batches: readonly MicroBatch[], lr: number, passed: Passed): Promise<Stepped>
   judge(batch: MicroBatch): Promise<void>
   /** Brings `tensors` up to date, as of the end of the last whole step. */
   read(): Promise<void>

@@ -7,7 +7,7 @@ import { Adamw, type Stepped } from '../optim/adamw.ts'
 import { FlatTensors, type Region } from '../optim/flat.ts'
 import type { Feeds } from '../session/feed.ts'
 import { openTrainingSession, type TrainingSession } from '../session/training-session.ts'
-import { type Engine, lossOf, type MicroBatch, type Spent } from './engine.ts'
+import { type Engine, lossOf, type MicroBatch, type Passed, type Spent } from './engine.ts'
 import { frozenOf } from './frozen-feeds.ts'
 import { GraphsByShape, lossSettings } from './graphs-by-shape.ts'
 import type { LearnerParts } from './learner.ts'
@@ -50,11 +50,12 @@ export class HostEngine implements Engine {
     return this.#graphs.insideMs
   }
 
-  step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
+  step(batches: readonly MicroBatch[], lr: number, passed: Passed): Promise<Stepped> {
     return this.#runs.during(async () => {
       for (const [i, batch] of batches.entries()) {
         await this.#run(batch, i === 0 ? 'gradients' : 'addends')
         if (i > 0) this.#optimizer.accumulate()
+        passed(i + 1)
       }
       return this.#optimizer.step({ lr, loss: lossOf(batches) })
     })

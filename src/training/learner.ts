@@ -23,7 +23,7 @@ import {
   type SampleTokens,
   weightOf,
 } from './blocks.ts'
-import type { Engine, MicroBatch, Spent } from './engine.ts'
+import type { Engine, MicroBatch, Passed, Spent } from './engine.ts'
 import { HostEngine } from './host-engine.ts'
 import { LoopEngine } from './loop-engine.ts'
 import { ResidentEngine } from './resident-engine.ts'
@@ -113,16 +113,18 @@ export class Learner {
    * One optimizer step over all the batches together. Where loss or gradient is not finite nothing
    * changes.
    *
+   * @param passed  told how far it is, where its device computes one batch after the other
    * @returns  undefined: nothing in them is supervised, as where a draft vocabulary has none of
    *           their tokens; nothing changes then
    */
   async step(
     batches: readonly LearningBatch[],
     lr: number,
+    passed: Passed = () => undefined,
   ): Promise<(Learnt & Stepped) | undefined> {
     const started = performance.now()
     try {
-      return await this.#step(batches, lr)
+      return await this.#step(batches, lr, passed)
     } finally {
       this.#stepsMs += performance.now() - started
     }
@@ -163,12 +165,13 @@ export class Learner {
   async #step(
     batches: readonly LearningBatch[],
     lr: number,
+    passed: Passed,
   ): Promise<(Learnt & Stepped) | undefined> {
     const laid = batches.map((batch) => this.#lay(batch))
     if (weightOf(laid) === 0) return undefined
     normalizeWeights(laid, this.#parts.options.normalize)
     const micro = batches.map((batch, i) => this.#microBatch(batch, laid[i]))
-    const stepped = await this.#engine.step(micro, lr)
+    const stepped = await this.#engine.step(micro, lr, passed)
     return { ...together(micro.map((batch, i) => learntOf(batch, laid[i]))), ...stepped }
   }
 

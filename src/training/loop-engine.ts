@@ -10,7 +10,7 @@ import { FlatTensors } from '../optim/flat.ts'
 import { ratesOf, StepJudge } from '../optim/judge.ts'
 import type { Feed, Feeds } from '../session/feed.ts'
 import { openTrainingSession, type TrainingSession } from '../session/training-session.ts'
-import { type Engine, lossOf, type MicroBatch, type Spent } from './engine.ts'
+import { type Engine, lossOf, type MicroBatch, type Passed, type Spent } from './engine.ts'
 import { frozenOf } from './frozen-feeds.ts'
 import { GraphsByShape, lossSettings } from './graphs-by-shape.ts'
 import { HostEngine } from './host-engine.ts'
@@ -66,8 +66,8 @@ export class LoopEngine implements Engine {
     return this.#runs.spent
   }
 
-  step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
-    return this.#runs.during(() => this.#step(batches, lr))
+  step(batches: readonly MicroBatch[], lr: number, passed: Passed): Promise<Stepped> {
+    return this.#runs.during(() => this.#step(batches, lr, passed))
   }
 
   async judge(batch: MicroBatch): Promise<void> {
@@ -82,7 +82,7 @@ export class LoopEngine implements Engine {
     await this.#host.release()
   }
 
-  async #step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
+  async #step(batches: readonly MicroBatch[], lr: number, passed: Passed): Promise<Stepped> {
     const [{ shape, dtype }, ...more] = batches
     const isSame = (batch: MicroBatch) =>
       batch.dtype === dtype &&
@@ -91,7 +91,7 @@ export class LoopEngine implements Engine {
       batch.shape.blocks === shape.blocks
     if (!more.every(isSame)) {
       this.#judge.written()
-      return await this.#host.step(batches, lr)
+      return await this.#host.step(batches, lr, passed)
     }
     const does = `step of ${batches.length}` as const
     const session = await this.#graphs.of({ shape, dtype, does })

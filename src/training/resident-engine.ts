@@ -16,7 +16,14 @@ import {
   type ResidentSession,
 } from '../session/resident-session.ts'
 import { Carrier } from './carrier.ts'
-import { type Engine, lossOf, type MicroBatch, type Spent, sessionOptions } from './engine.ts'
+import {
+  type Engine,
+  lossOf,
+  type MicroBatch,
+  type Passed,
+  type Spent,
+  sessionOptions,
+} from './engine.ts'
 import { GraphsByShape, lossSettings } from './graphs-by-shape.ts'
 import type { LearnerParts } from './learner.ts'
 import { gradientName, lossGraph } from './loss-graph.ts'
@@ -74,8 +81,8 @@ export class ResidentEngine implements Engine {
     return this.#runs.spent
   }
 
-  step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
-    return this.#alone(() => this.#runs.during(() => this.#step(batches, lr)))
+  step(batches: readonly MicroBatch[], lr: number, passed: Passed): Promise<Stepped> {
+    return this.#alone(() => this.#runs.during(() => this.#step(batches, lr, passed)))
   }
 
   judge(batch: MicroBatch): Promise<void> {
@@ -100,14 +107,16 @@ export class ResidentEngine implements Engine {
     })
   }
 
-  async #step(batches: readonly MicroBatch[], lr: number): Promise<Stepped> {
+  async #step(batches: readonly MicroBatch[], lr: number, passed: Passed): Promise<Stepped> {
     const state = await this.#onDevice()
     const rates = this.#rates(lr)
     const [first] = batches
     const { read, held } =
       batches.length === 1
         ? await this.#run(first, { does: 'step of 1', state, feeds: rates })
-        : await this.#applied(await this.#gradients(batches, state), { batches, state, rates })
+        : await this.#applied(await this.#gradients(batches, state, passed), {
+            ...{ batches, state, rates },
+          })
     const stepped = this.#judge.judge({
       loss: lossOf(batches),
       gradientNorm: floatsOf(read, 'norm')[0],
@@ -147,11 +156,12 @@ export class ResidentEngine implements Engine {
   }
 
   /** Summed over the batches. */
-  async #gradients(batches: readonly MicroBatch[], state: Held): Promise<Held> {
+  async #gradients(batches: readonly MicroBatch[], state: Held, passed: Passed): Promise<Held> {
     let sum: Held | undefined
-    for (const batch of batches) {
+    for (const [i, batch] of batches.entries()) {
       const { held } = await this.#run(batch, { does: 'gradients', state, feeds: {} })
       sum = sum ? await this.#added(sum, held) : held
+      passed(i + 1)
     }
     return sum ?? {}
   }

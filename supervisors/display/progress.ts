@@ -1,5 +1,10 @@
 import { count, eta, perSecond } from '../../actors/console/numbers.ts'
-import { measuredText, secondsLeft, stepText } from '../../actors/console/training-text.ts'
+import {
+  batchesText,
+  measuredText,
+  secondsLeft,
+  stepText,
+} from '../../actors/console/training-text.ts'
 import type { RunStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import { filesLeft, type SourceStatus } from '../../protocol/source.ts'
@@ -28,15 +33,17 @@ const pausedText = ({ state }: RunStatus): string => (state === 'paused' ? '  pa
 
 /** How far, and how well. */
 function trainingLines(trainer: TrainerStatus, paused: string): string[] {
-  const { last, outcome, state, step, steps, tokensPerSecond } = trainer
+  const { batches, last, outcome, state, step, steps, tokensPerSecond } = trainer
+  const done = step + (batches ? batches.done / batches.of : 0)
   const facts = [
     `step ${stepText(trainer)}`,
+    ...batchesText(trainer),
     outcome ? 'done' : `ETA ${eta(secondsLeft(trainer))}`,
     `${perSecond(tokensPerSecond)} tokens/s`,
     ...(last ? [] : [state]),
   ]
   return [
-    `train    ${bar(step, steps ?? Number.POSITIVE_INFINITY)} ${facts.join(', ')}${paused}`,
+    `train    ${bar(done, steps ?? Number.POSITIVE_INFINITY)} ${facts.join(', ')}${paused}`,
     ...(last ? [`         ${measuredText(last)}`] : []),
   ]
 }

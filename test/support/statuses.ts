@@ -70,6 +70,7 @@ export const trainingStatus = ({
     state: 'computing',
     step: 50,
     steps: 200,
+    batches: null,
     epoch: 1,
     epochs: 6,
     samples: 1200,

@@ -204,6 +204,8 @@ test('status text: of a training, how far it is, what it is worth, and what is s
   }
   const elsewhere = (trainer: Partial<TrainerStatus>) =>
     statusText(runStatus({ training: trainingStatus({ trainer }) }), 0)
+  const batches = { done: 3, of: 8 }
+  assert.match(elsewhere({ batches }), /computing, step 50 of 200, batches 3 of 8, epoch 2 of 6/)
   assert.match(elsewhere({ transferShare: 0.4 }), /2 % outside onnxruntime, transfers 40 %$/m)
   assert.match(elsewhere({ transferShare: null }), /onnxruntime, transfers not told apart$/m)
   assert.doesNotMatch(elsewhere({ outsideShare: null }), /onnxruntime|transfers/)

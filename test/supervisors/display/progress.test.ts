@@ -72,6 +72,19 @@ test('progress: of a training, its steps, and what they have come to', () => {
   )
 })
 
+test('progress: a step that takes long moves with its batches', () => {
+  const batches = { done: 3, of: 4 }
+  const training = trainingStatus({ trainer: { step: 0, steps: 3, batches, last: null } })
+  assert.deepEqual(progressLines(runStatus({ source: null, training }), 200), [
+    'train    █████░░░░░░░░░░░░░░░  25% step 0 of 3, batches 3 of 4, ETA ?, 1,235 tokens/s, computing',
+  ])
+  const alone = trainingStatus({ trainer: { batches: { done: 0, of: 1 } } })
+  assert.doesNotMatch(
+    progressLines(runStatus({ source: null, training: alone }), 200).join('\n'),
+    /batches/,
+  )
+})
+
 test('progress: what is over has no time left, and what is being ended says so', () => {
   const outcome = { committed: 600, quarantined: 0, failed: 0 }
   const training = trainingStatus({ trainer: { outcome: { steps: 200 } } })
