@@ -3,7 +3,7 @@ import type { Config } from '../src/config/schema.ts'
 import { refuseTelemetry } from '../src/session/telemetry.ts'
 import { Terminal } from './display/terminal.ts'
 import { extracting, type Job } from './job.ts'
-import { dieWithLauncher } from './launcher.ts'
+import { dieWithLauncher, tellLauncher } from './launcher.ts'
 import { keepPreviousLogs, logFile } from './log-target.ts'
 import { requireFolder } from './run/preflight.ts'
 import type { RunResult } from './run/result.ts'
@@ -58,7 +58,12 @@ export async function supervised(
   })
   if (process.stderr.isTTY) terminal = new Terminal(begun, logFile(config.work))
   try {
-    return await begun.run()
+    const result = await begun.run()
+    if (begun.end.afterWords === 'kill') {
+      await tellLauncher({ exit: result.code })
+      process.once('exit', () => process.kill(process.pid, 'SIGKILL'))
+    }
+    return result
   } finally {
     terminal?.close()
     workplace.release()

@@ -84,6 +84,8 @@ export class Child implements Body {
       this.#engine.tell({ kind: 'drained', child })
     } catch (error) {
       if (!isFailure(error)) throw error
+      // The tree has told that it is left.
+      if (this.#engine.hurried()) return
       this.#engine.tell({ kind: 'undrained', child, error })
     }
   }

@@ -35,8 +35,16 @@ export type TreeEvent =
   | { readonly kind: 'drained'; readonly child: string }
   /** It could not finish what it held in its time: that is left for the next run. */
   | { readonly kind: 'undrained'; readonly child: string; readonly error: unknown }
+  /** A stop in a hurry does not wait for what it holds, or has announced to be at. */
+  | { readonly kind: 'left'; readonly child: string; readonly work: string | null }
   /** It is inside native code past its deadline, and cannot be ended but with the whole process. */
-  | { readonly kind: 'wedged'; readonly child: string; readonly death: Death }
+  | {
+      readonly kind: 'wedged'
+      readonly child: string
+      readonly death: Death
+      /** It was given no time to come out of it. */
+      readonly hurried: boolean
+    }
 
 export function logEvent(log: Log, event: TreeEvent): void {
   const { level, fields, line } = lineOf(event)
@@ -44,7 +52,7 @@ export function logEvent(log: Log, event: TreeEvent): void {
 }
 
 interface Line {
-  readonly level: 'info' | 'warn' | 'error' | 'fatal'
+  readonly level: 'debug' | 'info' | 'warn' | 'error' | 'fatal'
   readonly fields: Readonly<Record<string, unknown>>
   readonly line: string
 }
@@ -78,8 +86,13 @@ function lineOf(event: TreeEvent): Line {
       return { level: 'info', fields: { child }, line: 'drained' }
     case 'undrained':
       return { level: 'warn', fields: { child, err: event.error }, line: 'not drained' }
-    case 'wedged':
-      return { level: 'fatal', fields: describe(event.death), line: 'cannot be ended' }
+    case 'left':
+      // Whoever hurried is told of all of them in one line.
+      return { level: 'debug', fields: { child, work: event.work }, line: 'left as it is' }
+    case 'wedged': {
+      const level = event.hurried ? 'debug' : 'fatal'
+      return { level, fields: describe(event.death), line: 'cannot be ended' }
+    }
   }
 }
 

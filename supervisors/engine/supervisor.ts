@@ -148,7 +148,8 @@ export class Supervisor implements Body {
 
   #wedged(member: Member, death: Death): void {
     member.abandoned()
-    this.#engine.tell({ kind: 'wedged', child: member.id, death })
+    const hurried = this.#engine.hurried()
+    this.#engine.tell({ kind: 'wedged', child: member.id, death, hurried })
     this.#reports.wedged(death)
   }
 

@@ -61,7 +61,8 @@ export interface Tree {
   status(): ActorStatus
   /**
    * Drains from the source, then ends the actors in reverse. `hurry`, also of a later call, waits
-   * for no drain any more. Settles when all are gone, those aside that are wedged.
+   * for no drain any more, and tells what is `left`. Settles when all are gone, those aside that
+   * are wedged.
    */
   stop(options?: { readonly hurry?: boolean }): Promise<void>
 }
@@ -130,7 +131,7 @@ class RunningTree implements Tree {
   }
 
   #engine(): Engine {
-    const { clock, random, log, logTo, onEvent, vessels = realVessels } = this.#options
+    const { clock, random, logTo, vessels = realVessels } = this.#options
     return {
       clock,
       random,
@@ -139,11 +140,13 @@ class RunningTree implements Tree {
       wiring: this.#wiring,
       mayStart: () => this.#state === 'starting' || this.#state === 'running',
       hurried: () => this.#hurry.signal.aborted,
-      tell: (event) => {
-        logEvent(log, event)
-        onEvent?.(event)
-      },
+      tell: (event) => this.#tell(event),
     }
+  }
+
+  #tell(event: TreeEvent): void {
+    logEvent(this.#options.log, event)
+    this.#options.onEvent?.(event)
   }
 
   async #stop(): Promise<void> {
@@ -160,7 +163,10 @@ class RunningTree implements Tree {
     const { id, drainsAfter } = child.spec
     const drain = async () => {
       member.drains()
-      await Promise.race([child.drain(), aborted(this.#hurry.signal)])
+      const drained = child.drain().then(() => 'drained' as const)
+      const hurried = aborted(this.#hurry.signal).then(() => 'left' as const)
+      if ((await Promise.race([drained, hurried])) === 'drained') return
+      this.#tell({ kind: 'left', child: id, work: child.status().busy?.work ?? null })
     }
     return { id, drainsAfter, drain }
   }

@@ -247,6 +247,7 @@ export class RunProcess implements RootControl {
     // A store that is lost takes nothing more: the spool keeps what waits for it.
     const lost = this.#standing.ledger?.gaveUp != null || this.#losses.isStoreLost
     await tree.stop({ hurry: lost })
+    this.end.tellLeft()
     await this.#lastWord
     this.#claims.forgive(actorIds(tree.status()))
     const isDone = this.#life.getSnapshot().context.code === exitCodes.done
@@ -267,6 +268,7 @@ export class RunProcess implements RootControl {
     if (event.kind === 'drained' && event.child === 'ledger' && this.#planted) {
       this.#lastWord = this.#tell(this.#standing.askAnew(this.#planted))
     }
+    this.end.note(event)
     const failure = this.#losses.note(event)
     if (failure) this.#life.send({ type: 'gaveUp', failure })
   }

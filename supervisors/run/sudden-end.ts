@@ -1,4 +1,5 @@
 import type { Log } from '../../src/log.ts'
+import type { TreeEvent } from '../engine/events.ts'
 import { tellLauncher } from '../launcher.ts'
 import { type EndSignal, exitCodeOf } from './signals.ts'
 
@@ -10,6 +11,9 @@ export class SuddenEnd {
   readonly #log: Log
   readonly #lastWords: () => void
   readonly #kill: () => void
+  #afterWords: 'exit' | 'kill' = 'exit'
+  /** By the actors that held it, what a stop in a hurry did not wait for. */
+  readonly #left = new Map<string, string>()
 
   /** @param kill  ends the process by SIGKILL */
   constructor(log: Log, lastWords: () => void, kill: () => void) {
@@ -25,6 +29,26 @@ export class SuddenEnd {
     this.#die()
   }
 
+  note(event: TreeEvent): void {
+    if (event.kind === 'left' && event.work !== null) this.#left.set(event.child, event.work)
+    if (event.kind === 'wedged' && event.hurried) this.#afterWords = 'kill'
+  }
+
+  /** After a stop: what was not waited for. */
+  tellLeft(): void {
+    if (this.#left.size === 0) return
+    const left = [...this.#left].map(([child, work]) => `${child}: ${work}`)
+    this.#log.warn({ left }, 'ended in a hurry: the next run does again what was under way')
+  }
+
+  /**
+   * How the process is to end when all has been said. By a kill where a thread is inside native
+   * code yet: an orderly exit would end it there, which aborts.
+   */
+  get afterWords(): 'exit' | 'kill' {
+    return this.#afterWords
+  }
+
   ofBug(error: unknown): void {
     this.#log.fatal({ err: error }, 'the supervisor dies of a bug')
     this.#die()
@@ -36,6 +60,8 @@ export class SuddenEnd {
    * @param code  of a run that was told to stop: nobody is to start it again; null: of another
    */
   async wedged(code: number | null): Promise<void> {
+    // A person's hurry is no fault: the run says how it ended first.
+    if (this.#afterWords === 'kill') return
     if (code !== null) await tellLauncher({ exit: code })
     this.#die()
   }

@@ -47,7 +47,28 @@ test('stop: hurry waits for no drain, also in a stop that has begun', async (t) 
   const stopped = planted.tree.stop()
   await planted.tree.stop({ hurry: true })
   await stopped
-  assert.deepEqual(planted.story('drained', 'ended'), ['ended slow'])
+  assert.deepEqual(planted.story('drained', 'undrained', 'left', 'ended'), [
+    'left slow',
+    'ended slow',
+  ])
+})
+
+test('stop: in a hurry a thread inside its gate is left there, which is no fault', async (t) => {
+  const planted = plant(t, supervisor('root', [puppet()]))
+  await planted.tree.start()
+  const client = planted.tree.client('puppet', puppetContract)
+  const inside = client.ask.insideGate({ ms: 4_000, announcedMs: 60_000 }).catch(() => undefined)
+  while (planted.tree.status().children[0]?.busy?.work !== 'inside') await sleep(20)
+  await planted.tree.stop({ hurry: true })
+  const ends = planted.events.filter(({ kind }) => kind === 'left' || kind === 'wedged')
+  assert.deepEqual(
+    ends.map((event) => [event.kind, 'work' in event && event.work, 'hurried' in event]),
+    [
+      ['left', 'inside', false],
+      ['wedged', false, true],
+    ],
+  )
+  await inside
 })
 
 test('stop: a thread that exits cleanly while it drains is not replaced', async (t) => {
