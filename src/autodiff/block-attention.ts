@@ -14,7 +14,7 @@ export type BlockAttentionInputs = readonly [
   blockValue: Value,
   /** Added to the scores of the context; broadcasts with [batch, kvHeads, blocks, rows, tokens]. */
   contextMask: Value,
-  /** Added to those of the block itself, where there is one: [.., rows, slots]. */
+  /** Added to those of the block itself; broadcasts with [batch, kvHeads, blocks, rows, slots]. */
   blockMask?: Value,
 ]
 

@@ -87,26 +87,25 @@ function pieces(inputs: BlockAttentionInputs, blocksAtOnce: number): Piece[] {
   const blocks = lengths(query)[blocksAxis]
   return Array.from({ length: Math.ceil(blocks / blocksAtOnce) }, (_, i) => {
     const [from, to] = [i * blocksAtOnce, Math.min(blocks, (i + 1) * blocksAtOnce)]
-    const ofBlocks = (b: Builder, x: Value): Value => {
-      const [starts, ends, axes] = [[from], [to], [blocksAxis]].map((list) =>
-        b.graph.integers(list),
-      )
+    const ofBlocks = (b: Builder, x: Value, axis = blocksAxis): Value => {
+      const [starts, ends, axes] = [[from], [to], [axis]].map((list) => b.graph.integers(list))
       return b.op('Slice', [x, starts, ends, axes], {})
+    }
+    // A mask may hold the same for all blocks: it broadcasts.
+    const ofMask = (b: Builder, mask: Value): Value => {
+      const axis = mask.shape.length - 3
+      return axis >= 0 && mask.shape[axis] === blocks ? ofBlocks(b, mask, axis) : mask
     }
     return {
       ofBlocks,
       cut(b, earlier) {
         const own = ofBlocks(b, query)
         const ready = earlier.reduce((x, before) => b.after(x, before), own)
-        return [
-          ready,
-          contextKey,
-          contextValue,
-          ofBlocks(b, blockKey),
-          ofBlocks(b, blockValue),
-          ofBlocks(b, contextMask),
-          blockMask,
-        ]
+        const [keys, values] = [ofBlocks(b, blockKey), ofBlocks(b, blockValue)]
+        const far = ofMask(b, contextMask)
+        return blockMask === undefined
+          ? [ready, contextKey, contextValue, keys, values, far]
+          : [ready, contextKey, contextValue, keys, values, far, ofMask(b, blockMask)]
       },
     }
   })

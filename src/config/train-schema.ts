@@ -29,7 +29,7 @@ const fields = z.strictObject({
     .enum(['next-supervised', 'whole-block', 'before-last-block'])
     .default('next-supervised'),
   /** Slot k weighs exp(−(k − 1) / gamma); null: all weigh the same. */
-  gamma: z.number().positive().nullable().default(7),
+  gamma: z.number().min(0.1).max(1e4).nullable().default(7),
   /**
    * What the weighted sum of cross-entropies is divided by: the weights of the whole step
    * (SpecForge), those of each batch, then averaged (TorchSpec), or the supervised slots
@@ -40,7 +40,7 @@ const fields = z.strictObject({
   distill: z
     .strictObject({
       weight: z.number().min(0).max(1).default(0),
-      temperature: z.number().positive().default(1),
+      temperature: z.number().min(0.01).max(100).default(1),
     })
     .prefault({}),
 

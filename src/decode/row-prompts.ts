@@ -28,7 +28,9 @@ export function promptsOfRows(wanted: RowPromptsWanted): number[][] {
   for (let row = 0; row < wanted.dataset.rows; row++) {
     const hash = hashOf(row, wanted)
     if (hash === undefined || !wanted.isWanted(hash)) continue
-    samples.set(hash, [...(samples.get(hash) ?? []), row])
+    const rows = samples.get(hash)
+    if (rows) rows.push(row)
+    else samples.set(hash, [row])
   }
   const prompts: number[][] = []
   for (const [, rows] of [...samples].sort(([a], [b]) => (a < b ? -1 : 1))) {

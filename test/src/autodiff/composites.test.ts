@@ -22,14 +22,21 @@ test('autodiff: SwiGLU', () =>
     build: (b, [gate, up]) => swiglu(b.graph, 'swiglu', [gate, up], {})[0],
   }))
 
+type Masks = 'context' | 'both' | 'one for all blocks' | 'one for each block'
+
 const attended =
-  (masks: 'context' | 'both', blocksAtOnce?: number) => (b: Builder, inputs: readonly Value[]) => {
+  (masks: Masks, blocksAtOnce?: number) => (b: Builder, inputs: readonly Value[]) => {
     const [query, contextKey, contextValue, blockKey, blockValue] = inputs
-    const far = [0, 0, -1e30, 0, -1e30, -1e30]
-    const contextMask = b.graph.floats('context', [1, 1, 2, 1, 3], Float32Array.from(far))
-    const blockMask = b.graph.floats('block', [2, 2], Float32Array.of(0, -1e30, 0, 0))
+    const far = masks === 'one for all blocks' ? [0, 0, -1e30] : [0, 0, -1e30, 0, -1e30, -1e30]
+    const shape = [1, 1, far.length / 3, 1, 3]
+    const contextMask = b.graph.floats('context', shape, Float32Array.from(far))
+    const near = [0, -1e30, 0, 0]
+    const blockMask =
+      masks === 'one for each block'
+        ? b.graph.floats('block', [2, 2, 2], Float32Array.of(...near, -1e30, 0, 0, -1e30))
+        : b.graph.floats('block', [2, 2], Float32Array.from(near))
     const given = [query, contextKey, contextValue, blockKey, blockValue, contextMask] as const
-    const all = masks === 'both' ? ([...given, blockMask] as const) : given
+    const all = masks === 'context' ? given : ([...given, blockMask] as const)
     const scale = 0.7
     return blocksAtOnce === undefined
       ? blockAttention(b.graph, 'attention', all, { scale })[0]
@@ -42,7 +49,7 @@ const attentionShapes = [
   [1, 2, 2, 2, 2],
   [1, 2, 2, 2, 2],
 ]
-for (const masks of ['context', 'both'] as const) {
+for (const masks of ['context', 'both', 'one for all blocks', 'one for each block'] as const) {
   test(`autodiff: attention over context and block, masked: ${masks}`, () =>
     checkGradient({ shapes: attentionShapes, build: attended(masks) }))
   test(`autodiff: attention of one block after the other, masked: ${masks}`, () =>
