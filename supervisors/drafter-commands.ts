@@ -6,7 +6,8 @@ type Finished = (code: number) => void
 
 export function addDrafting(program: Command, finished: Finished): void {
   program
-    .command('eval [store]')
+    .command('eval')
+    .argument('[store]', 's3://bucket/prefix or file:///path; left out with --drafter')
     .description('decode with a drafter and without: tokens a step, speed, and the same text')
     .option('--drafter <dir>', "as z-lab publishes them; else the store's newest checkpoint")
     .option('--target <dir>', "the target's checkpoint, where it is not where it was")

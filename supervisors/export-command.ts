@@ -23,7 +23,9 @@ interface ExportArguments {
 
 export function addExport(program: Command, finished: Finished): void {
   program
-    .command('export <store> <dir>')
+    .command('export')
+    .argument('<store>', 's3://bucket/prefix or file:///path')
+    .argument('<dir>', 'where it is written to')
     .description('a drafter, for vLLM, SGLang and z-lab’s code; or samples, for speculators')
     .addOption(choice('--format <name>', 'what is written', ['z-lab', 'speculators']))
     .option('--checkpoint <step>', 'of the drafter; else the newest that is complete', step)

@@ -30,6 +30,14 @@ const program = new Command('draftsmith')
   .showSuggestionAfterError()
   .showHelpAfterError(helpRemedy)
 
+const benchHelp = `
+  extract   the whole pipeline beside onnxruntime alone, on the same batches (--rows)
+  startup   from the start of the process to a large dataset's first batch (--rows)
+  replay    reading a manifest, commits and compactions (--entries)
+  resume    what a new machine asks of a store, beside listing it (--entries)
+  upload    files to an S3 server, beside other clients (--files, --tls)
+  train     an optimizer step, beside PyTorch where python3 has it`
+
 let code: number = exitCodes.done
 
 /**
@@ -43,7 +51,8 @@ async function watched(command: () => Promise<number>): Promise<number> {
 }
 
 program
-  .command('run <config>')
+  .command('run')
+  .argument('<config>', 'of the run: YAML or JSON')
   .description('extract hidden states and store them, as configured; goes on where it was')
   .option(...json)
   .action(async (config: string, options: { json?: true }) => {
@@ -54,7 +63,8 @@ program
   })
 
 program
-  .command('resume <store>')
+  .command('resume')
+  .argument('<store>', 's3://bucket/prefix or file:///path')
   .description('a run from the store alone, on a machine that has nothing else')
   .option('--work <dir>', 'spool, socket and logs', './work')
   .option('--target <dir>', 'the target checkpoint, where it is not where it was')
@@ -77,7 +87,8 @@ interface ResumeArguments {
 }
 
 program
-  .command('train <config|store>')
+  .command('train')
+  .argument('<config|store>', 'a configuration, or s3://bucket/prefix, or file:///path')
   .description('train a drafter on what is stored; goes on where it was')
   .option('--from <checkpoint>', 'go on from this one, a folder below checkpoints/')
   .option('--new', 'begin another training; the checkpoints of earlier ones stay')
@@ -99,7 +110,8 @@ interface TrainArguments extends ResumeArguments {
 }
 
 program
-  .command('retry-quarantined <config>')
+  .command('retry-quarantined')
+  .argument('<config>', 'of the run: YAML or JSON')
   .description('run, and compute again what could not be computed before')
   .option(...json)
   .action(async (config: string, options: { json?: true }) => {
@@ -110,7 +122,9 @@ program
   })
 
 program
-  .command('import <dir> <config>')
+  .command('import')
+  .argument('<dir>', 'where the files lie, in it and below')
+  .argument('<config>', 'of the run: YAML or JSON')
   .description('take files extracted before, where a row proves them; they stay where they are')
   .option(...json)
   .action(async (dir: string, config: string, options: { json?: true }) => {
@@ -131,7 +145,8 @@ program
   })
 
 program
-  .command('check <config>')
+  .command('check')
+  .argument('<config>', 'of the run: YAML or JSON')
   .description('look at everything a run needs, and tell all that is wrong')
   .option(...json)
   .action(async (config: string, options: { json?: true }) => {
@@ -165,10 +180,10 @@ program
   })
 
 program
-  .command('bench <name>')
-  .description(
-    'measure again what the README claims: extract, startup, replay, resume, upload, train',
-  )
+  .command('bench')
+  .argument('<name>', 'extract, startup, replay, resume, upload or train: see below')
+  .description('measure again what the README claims')
+  .addHelpText('after', benchHelp)
   .option('--repeats <count>', 'how often each side is measured (default: 3 to 9, by name)')
   .option('--rows <count>', 'of the dataset, for extract (default: 200) and startup (902087)')
   .option('--entries <count>', 'of the manifest, for replay (default: 914000) and resume (50000)')

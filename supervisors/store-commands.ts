@@ -32,7 +32,8 @@ function addVerify(program: Command, finished: Finished): void {
   }
   ofStore(
     program
-      .command('verify <store>')
+      .command('verify')
+      .argument('<store>', 's3://bucket/prefix or file:///path')
       .description('the manifest against the store; exit 1 and the keys where they differ'),
   )
     .option('--heads <n|all>', 'objects whose checksum the store is asked for', heads, headsDefault)
@@ -55,7 +56,8 @@ function addExplain(program: Command, finished: Finished): void {
   }
   ofStore(
     program
-      .command('explain <row|hash>')
+      .command('explain')
+      .argument('<row|hash>', 'a row from 0, or a hash: 32 hex digits, or its first four or more')
       .description('where a sample is, why, and what became of it so far')
       .option('--config <file>', 'the configuration of its run')
       .option('--store <url>', 'in place of it: what the store alone knows')
@@ -76,7 +78,8 @@ function addGc(program: Command, finished: Finished): void {
   }
   ofStore(
     program
-      .command('gc <store>')
+      .command('gc')
+      .argument('<store>', 's3://bucket/prefix or file:///path')
       .description('remove what is of no use to a run; refused while a supervisor holds it'),
   )
     .option('--dry-run', 'tell what would be removed, and remove nothing')

@@ -62,13 +62,10 @@ export function valuesIn(text: string, name: string): unknown {
 
 function refusal(name: string, faults: readonly string[]): Failure {
   const lines = faults.map((fault) => `\n  ${fault}`).join('')
-  return new Failure(
-    'invalid',
-    `the configuration has ${faults.length} fault(s). file=${name}${lines}`,
-    {
-      remedy: 'Correct them in the file; nothing was changed.',
-    },
-  )
+  const many = faults.length === 1 ? '1 fault' : `${faults.length} faults`
+  return new Failure('invalid', `the configuration has ${many}. file=${name}${lines}`, {
+    remedy: 'Correct them in the file; nothing was changed.',
+  })
 }
 
 function withAbsolutePaths(config: Config, base: string): Config {
@@ -87,8 +84,13 @@ function warningsOf(config: Config): string[] {
   const warnings = sectionsNotBuilt
     .filter((section) => config[section] !== undefined)
     .map((section) => `${section}: this version does not act on it`)
-  if (config.train?.mode === 'online') {
+  const { train } = config
+  if (train?.mode === 'online') {
     warnings.push('train.mode: this version trains on what is stored')
+  }
+  if (train && train.tokensPerStep < train.tokensPerBatch) {
+    const sizes = `tokensPerStep=${train.tokensPerStep}, tokensPerBatch=${train.tokensPerBatch}`
+    warnings.push(`train.tokensPerStep: a step is of one batch at least. ${sizes}`)
   }
   return warnings
 }

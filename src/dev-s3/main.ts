@@ -25,15 +25,43 @@ const lineSchema = z.union([
   z.object({ away: z.boolean() }),
 ])
 
-const { values } = parseArgs({
-  options: {
-    dir: { type: 'string' },
-    port: { type: 'string', default: '0' },
-    bucket: { type: 'string', multiple: true, default: ['draftsmith'] },
-    cert: { type: 'string' },
-    key: { type: 'string' },
-  },
-})
+const usage = `Usage: node dist/src/dev-s3/main.js [options]
+
+An S3 server on 127.0.0.1, for tests and trials. Its keys come from AWS_ACCESS_KEY_ID and
+AWS_SECRET_ACCESS_KEY. It ends with its input: on a terminal at Ctrl-D.
+
+  --port <n>        where it listens (default: one that is free)
+  --bucket <name>   that it has; may be given several times (default: draftsmith)
+  --dir <folder>    where the objects lie, from start to start; else in memory
+  --cert <file>     in PEM, with --key: it speaks TLS
+  --key <file>
+  --help
+`
+
+const options = {
+  dir: { type: 'string' },
+  port: { type: 'string', default: '0' },
+  bucket: { type: 'string', multiple: true, default: ['draftsmith'] as string[] },
+  cert: { type: 'string' },
+  key: { type: 'string' },
+  help: { type: 'boolean' },
+} as const
+
+function settings() {
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    // What is wrong with the arguments is said in its first sentence.
+    process.stderr.write(`dev-s3: ${error instanceof Error ? error.message : error}\n\n${usage}`)
+    process.exit(2)
+  }
+}
+
+const values = settings()
+if (values.help) {
+  process.stdout.write(usage)
+  process.exit(0)
+}
 const server = await startDevS3({
   ...(values.dir !== undefined && { dir: values.dir }),
   ...(values.cert !== undefined && {
@@ -44,7 +72,8 @@ const server = await startDevS3({
   accessKeyId: process.env.AWS_ACCESS_KEY_ID ?? '',
   secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY ?? '',
 })
-print({ endpoint: server.endpoint, port: server.port })
+const { endpoint, port } = server
+print({ endpoint, port, ends: 'with its input; on a terminal at Ctrl-D' })
 
 for await (const line of createInterface({ input: process.stdin })) {
   const asked = lineSchema.parse(JSON.parse(line))

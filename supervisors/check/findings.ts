@@ -54,7 +54,7 @@ export function findingsText(findings: readonly Finding[], columns: number | und
   lines.push(
     wrong === 0
       ? `Everything is in order${noted}.`
-      : `${wrong} of ${findings.length} are not in order${noted}.`,
+      : `${wrong} of ${findings.length} ${wrong === 1 ? 'is' : 'are'} not in order${noted}.`,
   )
   return lines.join('\n')
 }

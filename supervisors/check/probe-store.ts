@@ -121,7 +121,10 @@ function broken(
   })
 }
 
-/** Whether it answers with the CRC-32 that was sent, and refuses one that is not the body's. */
+/** `verify` says the same of it. */
+const laterNone = 'tells none of what is stored'
+
+/** Whether it tells the CRC-32 that was sent, at once and later, and refuses one that is wrong. */
 async function tryChecksums({ s3 }: Config, probe: Probe): Promise<Seen<null>> {
   if (s3.checksums === 'when-required') {
     const guard = 'Content-MD5 guards each object on its way'
@@ -129,7 +132,9 @@ async function tryChecksums({ s3 }: Config, probe: Probe): Promise<Seen<null>> {
   }
   const isToldBack = probe.said.crc32 === crc32(probe.body)
   const refusesWrong = await refusesOther(probe.store, probe.key, probe.body)
-  const told = isToldBack ? 'answers with the CRC-32 that was sent' : 'tells no CRC-32'
+  const isToldLater = (await probe.store.head(probe.key))?.crc32 === crc32(probe.body)
+  const later = isToldLater ? 'tells it of what is stored' : laterNone
+  const told = isToldBack ? `answers a put with its CRC-32, ${later}` : 'tells no CRC-32'
   if (refusesWrong) return [`${told}, refuses a wrong one`, null]
   const note = 'Set s3.checksums: when-required, so that Content-MD5 guards objects on their way.'
   return [`${told}, and takes a wrong one too: it checks none`, null, note]

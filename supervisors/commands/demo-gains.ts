@@ -50,10 +50,12 @@ export async function demoGains(
   const untrained = await writeUntrained(join(work, 'untrained'), trained, train?.seed ?? 0)
   const texts = textsOf(trained)
   const few = { ...greedy, limit: limitUntrained }
-  const before = gainOf(await evaluationOf(store, { ...few, drafter: untrained }))
-  const themes = gainOf(await evaluationOf(store, { ...greedy, prompts }))
+  const before = gainOf(
+    await evaluationOf(store, { ...few, drafter: untrained, what: 'untrained drafter' }),
+  )
+  const themes = gainOf(await evaluationOf(store, { ...greedy, prompts, what: 'other themes' }))
   // Last, since the last is what an export's card shows.
-  const rows = gainOf(await evaluationOf(store, greedy))
+  const rows = gainOf(await evaluationOf(store, { ...greedy, what: 'held-out rows' }))
   const themesTexts = demoConversations('heldOut').map(tokensOf)
   return {
     untrained: before,

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import type { KeptEvaluation } from '../../src/checkpoint/evaluation.ts'
 import type { WholeCheckpoint } from '../../src/checkpoint/list.ts'
-import { formatBytes } from '../../src/config/sizes.ts'
 import { requireFinite } from '../../src/decode/finite.ts'
 import { readPrompts } from '../../src/decode/prompts.ts'
 import { Failure } from '../../src/failure.ts'
@@ -160,14 +159,12 @@ async function promptsOfStore(
       remedy: 'Give prompts with --prompts.',
     })
   }
-  const log = openLog({ ...consoleTarget, actor: 'eval' })
   return await heldOutPrompts({
     ...{ store, configText, split },
     work: resolve(places.work),
     vocabSize: pair.target.vocabSize,
     limit: places.limit,
     promptMax: promptMaxOf(pair, places),
-    onFetched: ({ path, bytes }) =>
-      log.info({ file: path, size: formatBytes(bytes) }, 'a file of the dataset is here'),
+    log: openLog({ ...consoleTarget, actor: 'eval' }),
   })
 }

@@ -19,6 +19,8 @@ import { evalText } from './eval-text.ts'
 /** `eval`: how many of a drafter's tokens its target takes, and that nothing else changes. */
 
 export interface EvalOptions extends EvalPlaces {
+  /** Of what, where several are evaluated: their progress says so. */
+  readonly what?: string
   readonly temperature: number
   readonly seed: number
   readonly json: boolean
@@ -123,8 +125,8 @@ async function evaluated(
     target: await openDecodingTarget(target, targetLayerIds, place('decoding-target')),
     drafter: await openDecodingDrafter({ drafter, target }, place('decoding-drafter')),
   }
-  const tally = new Tally('prompts', prompts.length)
-  const { maxNewTokens, temperature, seed } = options
+  const { maxNewTokens, temperature, seed, what } = options
+  const tally = new Tally(what === undefined ? 'prompts' : `${what}: prompts`, prompts.length)
   const stopTokens = await stopTokensOf(target.dir)
   const settings = { blockSize, maxNewTokens, temperature, seed, stopTokens, onPrompt: tally.one }
   const found = await evaluate(opened, prompts, settings)

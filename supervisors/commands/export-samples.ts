@@ -4,7 +4,6 @@ import { count } from '../../actors/console/numbers.ts'
 import { systemClock } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
-import { formatBytes } from '../../src/config/sizes.ts'
 import type { Dataset } from '../../src/dataset/rows.ts'
 import { openDataset } from '../../src/dataset/shards.ts'
 import { type LastState, lastStateOf } from '../../src/export/last-state.ts'
@@ -13,12 +12,13 @@ import { Failure } from '../../src/failure.ts'
 import { openLog } from '../../src/log.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
-import { fetchDataset, requireDataset } from '../../src/run/dataset-copy.ts'
+import { requireDataset } from '../../src/run/dataset-copy.ts'
 import type { Run } from '../../src/run/identity.ts'
 import { configKey } from '../../src/run/stored-run.ts'
 import { solePermits } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { Tally } from '../display/tally.ts'
+import { fetchedDataset } from '../keeping/fetched-dataset.ts'
 import { consoleTarget } from '../log-target.ts'
 import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 import { firstLines } from './first-lines.ts'
@@ -94,9 +94,7 @@ async function lastOf(run: Run, options: ExportSamplesOptions): Promise<LastStat
 /** Fetched to `copy`, or there already. */
 async function datasetIn(store: ObjectStore, copy: string, config: Config): Promise<Dataset> {
   const log = openLog({ ...consoleTarget, actor: 'export' })
-  const path = await fetchDataset(store, copy, (file) =>
-    log.info({ file: file.path, size: formatBytes(file.bytes) }, 'a file of the dataset is here'),
-  )
+  const path = await fetchedDataset(store, copy, log)
   return openDataset(path, { split: null, columns: config.dataset.columns })
 }
 

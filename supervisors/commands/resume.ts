@@ -2,15 +2,14 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type LoadedConfig, parseConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
-import { formatBytes } from '../../src/config/sizes.ts'
 import { Failure } from '../../src/failure.ts'
 import { openLog } from '../../src/log.ts'
-import { fetchDataset } from '../../src/run/dataset-copy.ts'
 import { type Run, requireSameIdentity } from '../../src/run/identity.ts'
 import { configKey } from '../../src/run/stored-run.ts'
 import { solePermits } from '../../src/store/patient.ts'
 import { printResult } from '../display/report.ts'
 import { jobOf } from '../job.ts'
+import { fetchedDataset } from '../keeping/fetched-dataset.ts'
 import { consoleTarget } from '../log-target.ts'
 import { identityOf, requireFolder, targetOf } from '../run/preflight.ts'
 import { s3Here, storeOfRun } from '../store-of-run.ts'
@@ -59,9 +58,7 @@ export async function configFromStore(url: string, options: ResumeOptions): Prom
   await requireTarget(run, config)
   requireFolder(work)
   const log = openLog({ ...consoleTarget, actor: 'resume' })
-  const path = await fetchDataset(store, join(work, 'dataset'), ({ path, bytes }) =>
-    log.info({ file: path, size: formatBytes(bytes) }, 'a file of the dataset is here'),
-  )
+  const path = await fetchedDataset(store, join(work, 'dataset'), log)
   return { warnings, config: { ...config, dataset: { ...config.dataset, path, split: undefined } } }
 }
 

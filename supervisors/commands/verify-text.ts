@@ -47,7 +47,8 @@ function checkedText({ heads, read, stored }: Verified): string {
   const not = []
   if (read < stored) {
     const without = count(stored - heads.told)
-    if (heads.asked > 0 && heads.told === 0) not.push('checksums, which this store does not keep')
+    if (heads.asked > 0 && heads.told === 0)
+      not.push('checksums, for this store tells none of what is stored')
     else if (heads.told < stored) not.push(`the checksums of ${without} (--heads all)`)
     not.push('what the objects hold (--deep)')
   }

@@ -6,10 +6,11 @@ import { openDataset } from '../../src/dataset/shards.ts'
 import { promptsOfRows } from '../../src/decode/row-prompts.ts'
 import { Failure } from '../../src/failure.ts'
 import { isHeldOut, type Split } from '../../src/feed/split.ts'
-import { type CopyProgress, fetchDataset } from '../../src/run/dataset-copy.ts'
+import type { Log } from '../../src/log.ts'
 import { findRowHashes } from '../../src/run/kept-hashes.ts'
 import { configKey } from '../../src/run/stored-run.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
+import { fetchedDataset } from './fetched-dataset.ts'
 
 /** Prompts that a training has not seen: of the samples that it held out. */
 
@@ -22,7 +23,7 @@ export interface HeldOutWanted {
   readonly limit: number
   /** In tokens. */
   readonly promptMax: number
-  readonly onFetched: CopyProgress
+  readonly log: Pick<Log, 'info'>
 }
 
 /**
@@ -34,7 +35,7 @@ export async function heldOutPrompts(wanted: HeldOutWanted): Promise<number[][]>
   const { store, work, configText, split, vocabSize } = wanted
   const { config } = parseConfig(configText, { name: `${store.url}/${configKey}`, base: work })
   const { columns } = config.dataset
-  const path = await fetchDataset(store, join(work, 'dataset'), wanted.onFetched)
+  const path = await fetchedDataset(store, join(work, 'dataset'), wanted.log)
   const dataset = openDataset(path, { split: null, columns })
   const fingerprint = datasetFingerprint(dataset, dataset.lengths(), columns.inputIds)
   const found = await findRowHashes({ work, store }, (bytes) =>

@@ -20,7 +20,7 @@ function faults(config: unknown): string[] {
   } catch (error) {
     assert.ok(isFailure(error, 'invalid'))
     const lines = error.message.split('\n').map((line) => line.trim())
-    assert.match(lines[0] ?? '', new RegExp(`has ${lines.length - 1} fault.*file=config.yaml`))
+    assert.match(lines[0] ?? '', new RegExp(`has ${lines.length - 1} faults?\\. file=config.yaml`))
     return lines.slice(1)
   }
   assert.fail('the configuration was accepted')
@@ -80,6 +80,16 @@ cluster: { url: null }
   assert.match(warnings[0] ?? '', /^monitor: this version does not act on it/)
 })
 
+test('config: a step smaller than its batch is raised to one, which is said', () => {
+  const text = JSON.stringify({ ...least, train: { tokensPerStep: 512, tokensPerBatch: 1024 } })
+  const { warnings } = parseConfig(text, { name: 'test', base: '/' })
+  const sizes = /^train\.tokensPerStep: a step is of one batch at least\. tokensPerStep=512, token/
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0] ?? '', sizes)
+  const batch = JSON.stringify({ ...least, train: { tokensPerStep: 1024, tokensPerBatch: 1024 } })
+  assert.deepEqual(parseConfig(batch, { name: 'test', base: '/' }).warnings, [])
+})
+
 test('config: every fault is told at once, each with its path and what was wanted', () => {
   const found = faults({
     stor: 's3://bucket/run',
@@ -88,7 +98,7 @@ test('config: every fault is told at once, each with its path and what was wante
     extract: { devices: ['gpu0'], dtype: 'fp16', tokenBudget: 0 },
     upload: { maxParallel: 'many', threads: 65 },
     spool: { keepFree: '150 giga', maxBytes: true },
-    train: { lr: 6, weightDecay: 2, epsilon: 1e-50 },
+    train: { lr: 6, weightDecay: 2, epsilon: 1e-50, gamma: 1e-9, distill: { temperature: 0.001 } },
   })
   const wanted = [
     'stor: no such key. Nearest: store',
@@ -105,11 +115,12 @@ test('config: every fault is told at once, each with its path and what was wante
   for (const line of wanted) assert.ok(found.includes(line), `${line}\nfound:\n${found.join('\n')}`)
   const counts = ['extract.tokenBudget: ', 'upload.threads: ']
   // A rate of 1 moves each parameter by 1 a step; what is added to a root must be there in float32.
-  const sizes = ['train.lr: ', 'train.weightDecay: ', 'train.epsilon: ']
+  const more = ['train.gamma: ', 'train.distill.temperature: ']
+  const sizes = ['train.lr: ', 'train.weightDecay: ', 'train.epsilon: ', ...more]
   for (const start of [...counts, ...sizes]) {
     assert.ok(found.some((line) => line.startsWith(start)))
   }
-  assert.equal(found.length, wanted.length + 5)
+  assert.equal(found.length, wanted.length + 7)
 })
 
 test('config: a learning rate is more than 0, and not less than what it falls to', () => {

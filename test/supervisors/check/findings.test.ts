@@ -29,7 +29,7 @@ test('findings: all that is wrong is gathered; a bug is none of them', async () 
       '              Use another.',
       'WRONG  store  no such bucket',
       '              Create it.',
-      '1 of 3 are not in order, 1 worth a look.',
+      '1 of 3 is not in order, 1 worth a look.',
     ].join('\n'),
   )
 })

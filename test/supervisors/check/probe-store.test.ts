@@ -61,7 +61,10 @@ test('probe: a store that is as it should be, and nothing is left there', async 
   assert.deepEqual(notOk(findings), [])
   assert.equal(findings.length, 10)
   assert.match(found(findings, 'store'), /^s3:\/\/bucket\/run at http:\S+ takes objects$/)
-  assert.match(found(findings, 'store: checksums'), /answers with the CRC-32.*refuses a wrong one/)
+  assert.match(
+    found(findings, 'store: checksums'),
+    /^answers a put with its CRC-32, tells it of what.*, refuses/,
+  )
   assert.match(found(findings, 'store: confirmation'), /by the CRC-32 that the store answers with/)
   assert.match(found(findings, 'store: large files'), /any size, with the CRC-32 of the whole/)
   assert.match(found(findings, 'store: contents'), /no run yet/)

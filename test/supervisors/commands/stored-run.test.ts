@@ -56,7 +56,7 @@ test('check: a store of another run is refused as well', async () => {
   assert.equal(code, 2)
   assert.match(stdout, /^WRONG {2}store: contents .*another run/m)
   assert.match(stdout, /dtype: store="f32", now="f16"/)
-  assert.match(stdout, /^1 of \d+ are not in order/m)
+  assert.match(stdout, /^1 of \d+ is not in order/m)
   assert.deepEqual(listing(store), found)
 })
 

@@ -6,7 +6,10 @@ import { assertReadable, assertRefused, draftsmith } from '../../support/command
 import { filesBelow, folder, writeConfig } from '../../support/commands/golden-job.ts'
 import { projectRoot } from '../../support/golden.ts'
 
-const commands = ['run', 'resume', 'status', 'check', 'verify', 'eval', 'export', 'demo', 'bench']
+const commands = [
+  ...['run', 'resume', 'train', 'status', 'check', 'verify', 'explain', 'gc', 'import'],
+  ...['retry-quarantined', 'eval', 'export', 'demo', 'bench'],
+]
 
 test('usage: every command has its --help, on stdout', async (t) => {
   const dir = folder(t)
@@ -15,6 +18,10 @@ test('usage: every command has its --help, on stdout', async (t) => {
     assert.equal(ended.code, 0, ended.stderr)
     assert.match(ended.stdout, new RegExp(`^Usage: draftsmith ${command} `))
     assert.match(ended.stdout, /--json/)
+    const [first] = ended.stdout.split('\n')
+    // What it is given is said, too.
+    const takes = /[<[](?!options)/.test(first ?? '')
+    assert.equal(/^Arguments:\n {2}\S+ {2,}\S/m.test(ended.stdout), takes, ended.stdout)
     assert.equal(ended.stderr, '')
     assertReadable(ended)
   }
@@ -32,8 +39,7 @@ test('usage: bench --help names every benchmark', async (t) => {
   ])
   const names = /want=(.*), found=none/.exec(refused.stderr)?.[1]?.split(', ') ?? []
   assert.ok(names.length > 1, refused.stderr)
-  const described = help.stdout.replace(/\s+/g, ' ').split(' Options:')[0]
-  for (const name of names) assert.match(described ?? '', new RegExp(`[ :]${name}\\b`))
+  for (const name of names) assert.match(help.stdout, new RegExp(`^ {2}${name} +\\S.{20}`, 'm'))
 })
 
 test('usage: --version is that of package.json', async (t) => {
@@ -80,7 +86,7 @@ test('configuration: a file that is not there, or is no YAML, is named', async (
   assertRefused(missing, { says })
   writeFileSync(join(dir, 'torn.yaml'), 'store: [file:///x\nwork: "y\n')
   const torn = await draftsmith(['run', 'torn.yaml'], { dir })
-  assertRefused(torn, { says: [/fault\(s\). file=torn.yaml/, /at line 2, column \d+\n/] })
+  assertRefused(torn, { says: [/2 faults. file=torn.yaml/, /at line 2, column \d+\n/] })
   assert.deepEqual(filesBelow(dir), ['torn.yaml'])
 })
 

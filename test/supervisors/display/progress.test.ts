@@ -74,9 +74,10 @@ test('progress: of a training, its steps, and what they have come to', () => {
 
 test('progress: a step that takes long moves with its batches', () => {
   const batches = { done: 3, of: 4 }
-  const training = trainingStatus({ trainer: { step: 0, steps: 3, batches, last: null } })
+  const training = trainingStatus({ trainer: { step: 0, steps: 3, batches } })
   assert.deepEqual(progressLines(runStatus({ source: null, training }), 200), [
-    'train    █████░░░░░░░░░░░░░░░  25% step 0 of 3, batches 3 of 4, ETA ?, 1,235 tokens/s, computing',
+    'train    █████░░░░░░░░░░░░░░░  25% step 0 of 3, batches 3 of 4, ETA ?, 1,235 tokens/s',
+    '         loss 1.500, 62.5 % right, τ 2.35',
   ])
   const alone = trainingStatus({ trainer: { batches: { done: 0, of: 1 } } })
   assert.doesNotMatch(
