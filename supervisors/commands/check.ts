@@ -90,9 +90,8 @@ async function lookAtModel(
     const took = formatBytes(Math.max(0, process.memoryUsage.rss() - before))
     await session.release()
     const times = devices.filter((other) => other === device).length
-    lines.push(
-      `${device}: runs, takes ${took} of memory${times > 1 ? ` for each of ${times} extractors` : ''}`,
-    )
+    const each = times > 1 ? ` for each of ${times} extractors` : ''
+    lines.push(`${device}: runs, takes ${took} of memory${each}`)
   }
   if (copied.length > 0) lines.push(`${copied.length} weight files were copied, not linked`)
   return [lines.join('; '), null]
