@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sleep } from '../../src/clock.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
+import { statusWhen } from '../../supervisors/drills/rig/socket.ts'
 import { layOutJob } from '../support/crash/job.ts'
-import { start } from '../support/crash/process.ts'
-import { statusWhen } from '../support/crash/socket.ts'
 
 /** A person who does not wait for a step that takes long: no fault of anybody's. */
 
