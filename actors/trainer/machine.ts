@@ -1,4 +1,4 @@
-import { assign, fromPromise, setup, stateIn } from 'xstate'
+import { type ActorRefFrom, assign, fromPromise, setup, stateIn, waitFor } from 'xstate'
 import { type Failure, isFailure } from '../../src/failure.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
 
@@ -125,7 +125,8 @@ export const trainerMachine = setup({
         measuring: { invoke: { src: 'measure', onDone: 'gathering', onError: failing } },
         /** The last look, at what the whole training has come to. */
         judging: { invoke: { src: 'measure', onDone: 'finished', onError: failing } },
-        finished: { always: { guard: 'told', target: 'drained' } },
+        /** Told to drain, it stays so: whoever asks at the end of the run is to hear of it. */
+        finished: { type: 'final' },
         /** The run hears of it, and ends. */
         failed: { always: { guard: 'told', target: 'drained' } },
         drained: { type: 'final' },
@@ -133,3 +134,10 @@ export const trainerMachine = setup({
     },
   },
 })
+
+/** Settles when a trainer that was told to drain does nothing more. */
+export const hasDrained = (life: ActorRefFrom<typeof trainerMachine>): Promise<unknown> =>
+  waitFor(
+    life,
+    (state) => state.matches({ work: 'drained' }) || state.matches({ work: 'finished' }),
+  )

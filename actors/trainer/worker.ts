@@ -1,4 +1,4 @@
-import { createActor, fromPromise, waitFor } from 'xstate'
+import { createActor, fromPromise } from 'xstate'
 import { checkpointerContract } from '../../protocol/checkpointer.ts'
 import { actor } from '../../protocol/lifecycle.ts'
 import { loaderContract } from '../../protocol/loader.ts'
@@ -7,7 +7,7 @@ import { openLearner } from '../../src/training/open-learner.ts'
 import { captureOf } from './capture.ts'
 import { TrainingData } from './data.ts'
 import { loadMs, type TrainerInput } from './index.ts'
-import { trainerMachine } from './machine.ts'
+import { hasDrained, trainerMachine } from './machine.ts'
 import { Steps } from './steps.ts'
 
 const self = actor<TrainerInput>()
@@ -43,7 +43,7 @@ self.serve(trainerContract, () => ({
 self.live({
   drain: async () => {
     life.send({ type: 'drain' })
-    await waitFor(life, (state) => state.matches({ work: 'drained' }))
+    await hasDrained(life)
     steps.end()
     await learner.release()
   },

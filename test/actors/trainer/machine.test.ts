@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActor, fromPromise, waitFor } from 'xstate'
-import { trainerMachine } from '../../../actors/trainer/machine.ts'
+import { type Gathered, hasDrained, trainerMachine } from '../../../actors/trainer/machine.ts'
 import { Failure, type FailureKind } from '../../../src/failure.ts'
 
 /** A trainer whose start meets this. */
@@ -18,7 +18,7 @@ for (const kind of ['invalid', 'corrupt'] as const satisfies FailureKind[]) {
     const { context } = await waitFor(life, (state) => state.matches({ work: 'failed' }))
     assert.equal(context.failure, failure)
     life.send({ type: 'drain' })
-    await waitFor(life, (state) => state.matches({ work: 'drained' }))
+    await hasDrained(life)
   })
 }
 
@@ -29,4 +29,19 @@ test('trainer: what may pass, and a bug, end the thread', async () => {
     life.start()
     assert.equal(await thrown, error)
   }
+})
+
+test('trainer: one that has finished says so, drained or not', async () => {
+  const machine = trainerMachine.provide({
+    actors: {
+      restore: fromPromise<void, void>(async () => undefined),
+      gather: fromPromise<Gathered, void>(async () => ({ kind: 'finished' })),
+      measure: fromPromise<void, void>(async () => undefined),
+    },
+  })
+  const life = createActor(machine, { input: { paused: false } }).start()
+  await waitFor(life, (state) => state.matches({ work: 'finished' }))
+  life.send({ type: 'drain' })
+  await hasDrained(life)
+  assert.equal(life.getSnapshot().value.work, 'finished')
 })
