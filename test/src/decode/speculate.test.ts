@@ -12,6 +12,7 @@ import { best, greedily, type Verify } from '../../../src/decode/verify.ts'
 import { decodingPair, decodingTarget } from '../../support/decoding.ts'
 import { golden, goldenJson } from '../../support/golden.ts'
 import { needsShared } from '../../support/needs.ts'
+import { type AfterKeep, recurrentText, recurrentVocab } from '../../support/recurrent-text.ts'
 
 const ids = z.array(z.int())
 const runSchema = z.object({
@@ -111,3 +112,27 @@ for (const name of [
     }
   })
 }
+
+test('a recurrent state is that after the last token kept: drafts change no text', async () => {
+  const wanted = { prompt: [1, 2, 3], maxNewTokens: 60, stopTokens: new Set<number>() }
+  const alone = await decodeAlone(recurrentText('restores'), wanted, greedily)
+  // It drafts what the target says, but for the last two tokens of a block.
+  const drafted = async (afterKeep: AfterKeep) => {
+    let said = 0
+    const drafter = {
+      blockSize: 5,
+      draft: async (hidden: Float32Array) => {
+        said += said === 0 ? 1 : hidden.length
+        const right = alone.tokens.slice(said, said + 2)
+        return [...right, ...Array(4 - right.length).fill((said * 7) % recurrentVocab)]
+      },
+    }
+    return speculate({ target: recurrentText(afterKeep), drafter }, wanted, greedily)
+  }
+  const found = await drafted('restores')
+  assert.ok(new Set(alone.tokens).size > 3, 'the text says something')
+  assert.ok(found.steps.some(({ accepted }) => accepted >= 2))
+  assert.ok(found.steps.some(({ accepted }) => accepted < 4))
+  assert.equal(differenceOf(alone, found), null)
+  assert.notDeepEqual((await drafted('forgets')).tokens, alone.tokens)
+})
