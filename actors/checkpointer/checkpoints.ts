@@ -71,17 +71,17 @@ export class Checkpoints {
     const writer = newWriterId(clock, random)
     const name = checkpointName({ step: state.progress.step, writer })
     this.#left.add(name)
-    const startedAt = clock.now()
+    const begun = performance.now()
     const saved = await saveCheckpoint(store, state, {
       writer,
-      now: startedAt,
+      now: clock.now(),
       ...(partSizes && { sizes: partSizes }),
       unhinted: (failure) => log.warn({ err: failure }, 'the hint to a checkpoint is not written'),
     })
     this.#left.delete(name)
     this.#known.set(name, knownOf(saved))
     const ref = refOf(saved)
-    const seconds = (clock.now() - startedAt) / 1000
+    const seconds = (performance.now() - begun) / 1000
     log.info({ checkpoint: name, step: ref.step, bytes: ref.bytes, seconds }, 'checkpoint saved')
     return ref
   }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock, wallClock } from '../../src/clock.ts'
 import { datasetFingerprint } from '../../src/dataset/fingerprint.ts'
 import { openDataset } from '../../src/dataset/shards.ts'
 import { DataFeed } from '../../src/feed/feed.ts'
@@ -103,7 +103,7 @@ const awayOf = (
   })
 
 async function replayed(store: ObjectStore, log: Log): Promise<Manifest> {
-  const manifest = openManifest(store, { writer: newWriterId(systemClock, Math.random) })
+  const manifest = openManifest(store, { writer: newWriterId(wallClock, Math.random) })
   const { stored } = await manifest.replay()
   log.info({ stored }, 'manifest replayed')
   return manifest

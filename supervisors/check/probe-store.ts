@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { count } from '../../actors/console/numbers.ts'
-import { systemClock } from '../../src/clock.ts'
+import { wallClock } from '../../src/clock.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { Failure } from '../../src/failure.ts'
 import { openManifest } from '../../src/manifest/log.ts'
@@ -198,7 +198,7 @@ async function contents(
   const run = await readRun(store)
   if (!run) return ['it holds no run yet', { run: null }]
   if (chosen) requireSameIdentity(run, await identityOf(config, chosen), store.url)
-  const writer = newWriterId(systemClock, Math.random)
+  const writer = newWriterId(wallClock, Math.random)
   const { stored } = await openManifest(store, { writer }).replay()
   const found = `it holds ${count(stored)} samples of run ${run.id}, begun ${run.createdAt}`
   return [found, { run: run.id }]

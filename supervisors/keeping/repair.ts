@@ -1,5 +1,5 @@
 import type { Difference } from '../../src/audit/compare.ts'
-import { systemClock } from '../../src/clock.ts'
+import { wallClock } from '../../src/clock.ts'
 import { nextRound } from '../../src/manifest/attempt.ts'
 import type { ManifestEntry } from '../../src/manifest/entry.ts'
 import { openManifest } from '../../src/manifest/log.ts'
@@ -22,7 +22,7 @@ export async function markLost(
   differ: readonly Difference[],
   stillHeld: StillHeld,
 ): Promise<number> {
-  const manifest = openManifest(store, { writer: newWriterId(systemClock, Math.random) })
+  const manifest = openManifest(store, { writer: newWriterId(wallClock, Math.random) })
   const table = await manifest.replay()
   const losses = differ.flatMap(({ hash, problem }): ManifestEntry[] => {
     const entry = table.get(hash)

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { systemClock } from '../../src/clock.ts'
+import { wallClock } from '../../src/clock.ts'
 import { diskFailure } from '../../src/disk-failure.ts'
 import { Failure, hasCode } from '../../src/failure.ts'
 import { nextTry } from '../../src/manifest/attempt.ts'
@@ -33,7 +33,7 @@ export async function withRetries(store: ObjectStore, prepared: Prepared): Promi
 export async function listRetries(store: ObjectStore, work: string): Promise<Prepared['retry']> {
   const kept = deathBefore() === null ? undefined : read(work)
   if (kept) return kept
-  const writer = newWriterId(systemClock, Math.random)
+  const writer = newWriterId(wallClock, Math.random)
   const table = await openManifest(store, { writer }).replay()
   const retries = new Map<string, number>()
   for (const { hash, status, attempt } of table.quarantined > 0 ? table.entries() : []) {
