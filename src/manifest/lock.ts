@@ -5,6 +5,7 @@
 import { type Clock, sleep } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import type { ObjectStore } from '../store/store.ts'
+import { timeBy } from '../store/store-time.ts'
 import {
   describe,
   encodeHolder,
@@ -119,7 +120,8 @@ class Lock implements ManifestLock {
   async acquire(): Promise<void> {
     for (let unseen = 0; unseen < unseenMax; ) {
       const sight = await this.#look()
-      const free = sight && !this.#mayBeTaken(sight) ? await this.#watch(sight) : sight
+      const isFree = !sight || this.#isGone(sight) || (await this.#isOld(sight))
+      const free = isFree ? sight : await this.#watch(sight)
       // Where someone was faster, the next look says who.
       if (await this.#take(free)) return
       unseen = sight ? 0 : unseen + 1
@@ -165,9 +167,10 @@ class Lock implements ManifestLock {
   /** Follows a holder until it may be taken from. Throws where it shows that it lives. */
   async #watch(first: Sight): Promise<Sight | undefined> {
     const { clock, signal, onWait } = this.#options
-    const until = clock.now() + this.#ttlMs
-    for (let sight = first; clock.now() < until; ) {
-      const leftMs = until - clock.now()
+    const until = this.#monotonic() + this.#ttlMs
+    for (let sight = first; ; ) {
+      const leftMs = until - this.#monotonic()
+      if (leftMs <= 0) return first
       onWait?.({ holder: sight.holder, leftMs })
       await sleep(Math.min(this.beatMs, leftMs), clock, signal)
       const next = await this.#look()
@@ -175,30 +178,44 @@ class Lock implements ManifestLock {
       if (next.holder.nonce !== first.holder.nonce || next.holder.at !== first.holder.at) {
         throw superseded(next.holder)
       }
-      if (this.#mayBeTaken(next)) return next
+      if (this.#isGone(next)) return next
       sight = next
     }
-    return first
   }
 
   /**
-   * Whether the holder is gone for certain; else only watching it can tell.
+   * Whether the holder is gone for certain, as this machine can tell of its own processes.
    *
    * @throws Failure `superseded`: it lives on this machine
    */
-  #mayBeTaken(sight: Sight): boolean {
+  #isGone(sight: Sight): boolean {
     if (this.#isOurs(sight)) return true
-    const { holder, lastModified } = sight
-    const { host, bootId, pid } = this.#identity
-    const now = this.#options.clock.now()
-    // The younger of the two: the holder's clock may be behind, or the store's.
-    const silentMs = Math.min(now - holder.at, now - lastModified)
-    if (holder.host !== host || holder.bootId !== bootId) return silentMs >= this.#ttlMs
+    const { holder } = sight
+    if (!this.#isOfHere(holder)) return false
     // In a container that was started again, we ourselves may bear the dead one's number.
-    if (holder.pid === pid || !this.#options.isAlive(holder)) return true
+    if (holder.pid === this.#identity.pid || !this.#options.isAlive(holder)) return true
     // Alive but silent: stuck, or another process that was given its number.
-    if (silentMs >= this.#ttlMs) return false
+    if (this.#seemsSilent(sight)) return false
     throw superseded(holder)
+  }
+
+  /**
+   * Whether a holder elsewhere has been silent for long. By the store's clock: ours may be ahead of
+   * all others, and a holder that lives would seem old by it.
+   */
+  async #isOld(sight: Sight): Promise<boolean> {
+    if (this.#isOfHere(sight.holder) || !this.#seemsSilent(sight)) return false
+    const now = await timeBy(this.#store)
+    return now !== undefined && now - sight.lastModified >= this.#ttlMs
+  }
+
+  /** By the younger of two moments: the holder's clock may be behind, or the store's. */
+  #seemsSilent({ holder, lastModified }: Sight): boolean {
+    return this.#options.clock.now() - Math.max(holder.at, lastModified) >= this.#ttlMs
+  }
+
+  #isOfHere({ host, bootId }: Holder): boolean {
+    return host === this.#identity.host && bootId === this.#identity.bootId
   }
 
   /** Writes our beat in place of what was seen. False where another wrote since. */

@@ -1,7 +1,7 @@
 /** A store in memory, for tests: what the interface promises, and nothing else. */
 import { createHash, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, wallClock } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import { checkCrc, readBody } from './body.ts'
 import { checkKey, checkPrefix, compareKeys } from './keys.ts'
@@ -35,7 +35,7 @@ export class MemoryStore implements ObjectStore {
 
   constructor(options: { readonly pageKeys?: number; readonly clock?: Clock } = {}) {
     this.#pageKeys = options.pageKeys ?? 1000
-    this.#clock = options.clock ?? systemClock
+    this.#clock = options.clock ?? wallClock
   }
 
   async put(key: string, body: Body, options: PutOptions = {}): Promise<Acknowledgement> {
