@@ -16,7 +16,6 @@ import type { Log } from '../../src/log.ts'
 import { type Manifest, openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { openRowHashes } from '../../src/run/kept-hashes.ts'
-import { runKey } from '../../src/run/stored-run.ts'
 import { guestsDir } from '../../src/spool/guests.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
@@ -62,8 +61,7 @@ export async function openFeed(input: LoaderInput, parts: OpenParts): Promise<Op
   const cache =
     input.cache &&
     (await SampleCache.open(guestsDir(work), { limits: input.cache, waiting: spool, mayGrow, log }))
-  const isThere = async () => (await store.head(runKey)) !== undefined
-  const reader = new SampleReader({ format, store, isThere, away: samplesAway, spool, cache })
+  const reader = new SampleReader({ format, store, away: samplesAway, spool, cache })
   const leftOut = new LeftOut(log)
   const feed = new DataFeed({
     rows,

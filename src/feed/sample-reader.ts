@@ -1,5 +1,4 @@
 /** One sample, from wherever it is nearest: the spool, the cache, the store. */
-import { Failure } from '../failure.ts'
 import { entryKey, type ManifestEntry } from '../manifest/entry.ts'
 import type { Spool } from '../spool/spool.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -8,23 +7,17 @@ import { readLocal, type SampleCache } from './sample-cache.ts'
 import type { StoreAway } from './store-away.ts'
 import type { StatesFormat } from './training-batch.ts'
 
-/** What arrives damaged once may have been the line; what is not there, a store just come back. */
+/** What arrives damaged once may have been the line; what is not there, a late listing. */
 const gets = 2
 
 export interface ReaderParts {
   readonly format: StatesFormat
-  readonly store: Pick<ObjectStore, 'get' | 'url'>
-  /** Whether the store is there: a folder whose disk is not mounted lacks everything. */
-  readonly isThere: () => Promise<boolean>
+  /** One that is not there says so, and lacks nothing: see `marked`. */
+  readonly store: Pick<ObjectStore, 'get'>
   readonly away: StoreAway
   /** Where files lie that are committed and not removed yet; null: there is none. */
   readonly spool: Pick<Spool, 'path'> | null
   readonly cache: SampleCache | null
-}
-
-interface Stretch {
-  readonly start: number
-  readonly end: number
 }
 
 /** How many samples came from where. */
@@ -44,8 +37,8 @@ export class SampleReader {
 
   /**
    * @returns  the sample, or why it is of no use
-   * @throws   Failure `unavailable`: the store stays out of reach, or is not there; `invalid`: it
-   *           refuses; the signal's reason
+   * @throws   Failure `unavailable`: the store stays out of reach; `invalid`: it refuses; the
+   *           signal's reason
    */
   async read(entry: ManifestEntry, signal: AbortSignal): Promise<SampleData | Unfit> {
     const { spool, cache } = this.#parts
@@ -66,13 +59,13 @@ export class SampleReader {
   }
 
   async #fromStore(entry: ManifestEntry, signal: AbortSignal): Promise<SampleData | Unfit> {
-    const { away, cache, format } = this.#parts
+    const { away, cache, format, store } = this.#parts
     const key = entryKey(entry)
     // Never more than the sample has, whatever lies there.
     const range = { start: entry.offset, end: entry.offset + entry.length }
     let fact = ''
     for (let tries = 0; tries < gets; tries++) {
-      const bytes = await away.until(() => this.#get(key, range), signal)
+      const bytes = await away.until(() => store.get(key, range), signal)
       if (!bytes) {
         fact = `its object is not there. key=${key}`
         continue
@@ -85,16 +78,6 @@ export class SampleReader {
       fact = `its object is damaged. key=${key}, ${found.unfit}`
     }
     return { unfit: fact }
-  }
-
-  /** Undefined: the store is there, and has no such object. */
-  async #get(key: string, range: Stretch): Promise<Uint8Array | undefined> {
-    const { isThere, store } = this.#parts
-    const bytes = await store.get(key, range)
-    if (bytes || (await isThere())) return bytes
-    throw new Failure('unavailable', `the store has nothing of its run. store=${store.url}`, {
-      remedy: 'See that its disk is mounted, and that nobody moved it.',
-    })
   }
 
   #counted(from: keyof ReadCounts, sample: SampleData): SampleData {

@@ -12,7 +12,6 @@ import { OrderLog, type OrderRule } from '../../src/feed/order-log.ts'
 import type { TrainingBatch } from '../../src/feed/training-batch.ts'
 import { entryKey, type ManifestEntry } from '../../src/manifest/entry.ts'
 import type { RunIdentity } from '../../src/run/identity.ts'
-import { runKey } from '../../src/run/stored-run.ts'
 import { encodeSample, sampleMetadata } from '../../src/sample/encode.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
@@ -174,7 +173,6 @@ export async function feedRig(
       )
     },
   }
-  await store.put(runKey, Buffer.from('{}'))
   const first = samples.slice(0, options.stored ?? samples.length)
   if (first.length > 0) await rig.add(first)
   return rig

@@ -11,6 +11,7 @@ import { runKey } from '../../../src/run/stored-run.ts'
 import { spoolName } from '../../../src/spool/name.ts'
 import { freeBytes, openSpool } from '../../../src/spool/spool.ts'
 import { FileStore } from '../../../src/store/file.ts'
+import { marked } from '../../../src/store/marked.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import type { ObjectStore } from '../../../src/store/store.ts'
 import { rowOf, type StoredSample, sampleOf } from '../../support/feed.ts'
@@ -30,7 +31,6 @@ async function readerOver(t: TestContext, store: ObjectStore, maxBytes: number) 
     const reader = new SampleReader({
       format: { captures: 2, captureFinal: false, hidden: 4, dtype: 'bf16' },
       store,
-      isThere: async () => (await store.head(runKey)) !== undefined,
       away: new StoreAway(new HastyClock(), { deadlineMs: 60_000, onChange: () => undefined }),
       spool: { path: (sample) => join(work, 'spool', spoolName(sample)) },
       cache,
@@ -46,22 +46,30 @@ async function put(store: ObjectStore): Promise<void> {
   for (const { entry, bytes } of samples) await store.put(entryKey(entry), bytes)
 }
 
-/** Whose folder is moved away, as a disk that is not mounted any more; it comes back. */
+/** Whose folder goes away amid a get, as an unmounted disk does; missed so often it is back. */
 class Unmounted extends FileStore {
   readonly #folder: string
-  #left: number
+  #misses: number
 
-  constructor(folder: string, gets: number) {
+  constructor(folder: string, misses: number) {
     super(folder)
     this.#folder = folder
-    this.#left = gets
+    this.#misses = misses
   }
 
   override async get(key: string, range?: { readonly start: number; readonly end: number }) {
-    const away = `${this.#folder}.away`
-    if (this.#left === 0 && existsSync(away)) renameSync(away, this.#folder)
-    if (this.#left-- > 0 && !existsSync(away)) renameSync(this.#folder, away)
+    if (this.#misses > 0) renameSync(this.#folder, this.#away)
     return await super.get(key, range)
+  }
+
+  override async head(key: string) {
+    const isBack = existsSync(this.#away) && --this.#misses <= 0
+    if (isBack) renameSync(this.#away, this.#folder)
+    return await super.head(key)
+  }
+
+  get #away(): string {
+    return `${this.#folder}.away`
   }
 }
 
@@ -117,8 +125,9 @@ test('sample reader: while the disk of a store is away, no sample is taken for l
   const store = new FileStore(folder)
   await put(store)
   await store.put(runKey, Buffer.from('{}'))
-  for (const gets of [1, 2, 7]) {
-    const { start } = await readerOver(t, new Unmounted(folder, gets), 0)
+  for (const misses of [2, 3, 7]) {
+    const mounted = marked(new Unmounted(folder, misses), runKey)
+    const { start } = await readerOver(t, mounted, 0)
     const { reader } = await start()
     await readAll(reader)
     assert.deepEqual(reader.counts, { spool: 0, cache: 0, store: 6 })
