@@ -5,7 +5,7 @@ import type { TargetText } from '../../src/decode/text.ts'
 const width = 16
 export const recurrentVocab = 24
 
-/** `restores`: the state as it was after the last token kept; `forgets`: as the last read left it. */
+/** `restores`: the state after the last token that is kept; `forgets`: as the last read left it. */
 export type AfterKeep = 'restores' | 'forgets'
 
 /** state ← tanh(A·state + E[token]); logits = W·state. Weights are drawn from a fixed seed. */
