@@ -44,15 +44,40 @@ export interface StepFound {
   readonly count: number
 }
 
+/** What no parameter and no first moment exceeds. */
+interface Bounds {
+  readonly parameter: number
+  readonly moment: number
+}
+
+const isBearable = ({ parameter }: Bounds): boolean => parameter <= greatest
+
+interface StepSize {
+  readonly rate: number
+  readonly keep: number
+  /** The norm of all gradients as they are applied. */
+  readonly gradient: number
+}
+
 export class StepJudge {
   readonly #flat: FlatTensors
   readonly #settings: AdamwSettings
-  /** What no parameter and no first moment exceeds; undefined where they have to be looked at. */
-  #bounds: { readonly parameter: number; readonly moment: number } | undefined
+  readonly #tensorsAre: 'here' | 'onDevice'
+  /** Undefined where the tensors have to be looked at. */
+  #bounds: Bounds | undefined
 
-  constructor(flat: FlatTensors, settings: AdamwSettings) {
+  /**
+   * @param tensorsAre  `onDevice`: those here are of some earlier step, but for when they were
+   *                    written
+   */
+  constructor(
+    flat: FlatTensors,
+    settings: AdamwSettings,
+    tensorsAre: 'here' | 'onDevice' = 'here',
+  ) {
     this.#flat = flat
     this.#settings = settings
+    this.#tensorsAre = tensorsAre
   }
 
   /** The tensors were written by somebody else. */
@@ -70,19 +95,26 @@ export class StepJudge {
       }
     }
     const clipCoefficient = clipCoefficientOf(this.#settings, gradientNorm)
-    const { rate, keep } = ratesOf(this.#settings, lr, count)
-    const { epsilon } = this.#settings
-    const { parameter, moment } = this.#bounds ?? this.#measured()
-    // A mean of gradients is none larger than the largest; a root in the divisor only helps.
-    const bounds = { moment: Math.max(moment, gradientNorm * clipCoefficient), parameter: 0 }
-    const change = (rate * bounds.moment) / Math.min(1, Math.fround(epsilon))
-    bounds.parameter = parameter * Math.max(1, Math.abs(keep)) + change
-    if (!(bounds.parameter <= greatest)) return { state: 'skipped', tensors: [] }
-    this.#bounds = bounds
+    const step = { ...ratesOf(this.#settings, lr, count), gradient: gradientNorm * clipCoefficient }
+    const carried = this.#bounds
+    let after = this.#after(carried ?? this.#measured(), step)
+    // Bounds only grow. Whoever has just resumed measures, so what they say must be measured too.
+    if (!isBearable(after) && carried && this.#tensorsAre === 'here') {
+      after = this.#after(this.#measured(), step)
+    }
+    if (!isBearable(after)) return { state: 'skipped', tensors: [] }
+    this.#bounds = after
     return { state: 'applied', gradientNorm, clipCoefficient }
   }
 
-  #measured() {
+  #after(before: Bounds, { rate, keep, gradient }: StepSize): Bounds {
+    // A mean of gradients is none larger than the largest; a root in the divisor only helps.
+    const moment = Math.max(before.moment, gradient)
+    const change = (rate * moment) / Math.min(1, Math.fround(this.#settings.epsilon))
+    return { moment, parameter: before.parameter * Math.max(1, Math.abs(keep)) + change }
+  }
+
+  #measured(): Bounds {
     const largest = (region: 'parameters' | 'firstMoments') =>
       this.#flat.places.reduce((most, { view }) => largestOf(view(region), most), 0)
     return { parameter: largest('parameters'), moment: largest('firstMoments') }

@@ -51,7 +51,7 @@ export class ResidentEngine implements Engine {
     this.#parts = parts
     this.tensors = new FlatTensors(drafterTensors(drafter))
     this.#carrier = new Carrier(parts, this.tensors)
-    this.#judge = new StepJudge(this.tensors, options.optimizer)
+    this.#judge = new StepJudge(this.tensors, options.optimizer, 'onDevice')
     this.#sum = new Once(() => openResidentSession(sumGraph(drafter), open))
     this.#apply = new Once(() => openResidentSession(applyGraph(drafter, options.optimizer), open))
     this.#graphs = new GraphsByShape((of) => {
