@@ -28,7 +28,7 @@ test('judge: after bounds that only grew, a step is judged as by one who has jus
   assert.ok(skipped > 0, 'the bounds alone would have skipped some')
 })
 
-test('judge: parameters that would leave float32 are skipped, however often they are measured', () => {
+test('judge: a step that would take parameters out of float32 is skipped, and again', () => {
   const flat = new FlatTensors(shapes)
   const judge = new StepJudge(flat, settings)
   assert.equal(judge.judge(step).state, 'applied')
