@@ -1,5 +1,7 @@
+import type { ChangedSettings, LiveKey, LiveSettings } from '../src/config/live-settings.ts'
 import type { CheckpointerStatus } from './checkpointer.ts'
 import type { LedgerStatus } from './ledger.ts'
+import type { LoaderStatus } from './loader.ts'
 import type { SourceStatus } from './source.ts'
 import type { TrainerStatus } from './trainer.ts'
 
@@ -14,11 +16,16 @@ export interface RootControl {
    * Ends an actor's thread or process as a crash would; its supervisor starts it again. A thread is
    * waited for while it is inside native code.
    *
+   * @param awaited  called when that wait begins
    * @returns  null where it is not up
    */
-  kill(actor: string): Promise<Killed | null>
-  /** So many requests to the store at once, for as long as this run lasts. */
-  setMaxParallel(requests: number): Promise<void>
+  kill(actor: string, awaited: (wait: AwaitedEnd) => void): Promise<Killed | null>
+  /** Lets an actor finish what it holds, then starts it again. */
+  restart(actor: string): Promise<void>
+  /** What may be changed now, and what holds. */
+  settings(): SettingsInForce
+  /** Until this process ends; the configuration stays as it is. */
+  set(changed: ChangedSettings): Promise<void>
   /**
    * Saves what is trained by now; the training goes on.
    *
@@ -26,8 +33,31 @@ export interface RootControl {
    * @throws   Failure `invalid`: nothing trains; else as the store throws it
    */
   checkpoint(): Promise<string | null>
+  /**
+   * Begins nothing new, and settles when all that was under way is stored, committed and saved. The
+   * run then waits, paused.
+   *
+   * @param signal  ends the waiting; the run stays paused
+   * @throws  Failure `invalid`: there is nothing to drain now, or somebody let it go on
+   */
+  drain(signal: AbortSignal): Promise<void>
   /** Drains, saves and exits 5: resumable. */
   stop(): void
+  /** A person's words, into the log. */
+  note(text: string): void
+}
+
+/** An actor that is to be ended, and is inside native code: that is waited for, so long at most. */
+export interface AwaitedEnd {
+  readonly work: string
+  readonly patienceMs: number
+}
+
+export interface SettingsInForce {
+  /** Those that something in this run heeds. */
+  readonly keys: readonly LiveKey[]
+  readonly configured: LiveSettings
+  readonly inForce: LiveSettings
 }
 
 export interface Killed {
@@ -76,6 +106,8 @@ export interface RunStatus {
 export interface TrainingStatus {
   readonly trainer: TrainerStatus
   readonly checkpoints: CheckpointerStatus
+  /** Null until it has answered once. */
+  readonly loader: LoaderStatus | null
 }
 
 export interface Speed {

@@ -1,3 +1,4 @@
+import type { ChangedSettings } from '../src/config/live-settings.ts'
 import type { LogTarget } from '../src/log.ts'
 import { request } from './contract.ts'
 import type { Port } from './port.ts'
@@ -37,6 +38,8 @@ export const controlContract = {
   serve: request<Wire, void>(day),
   /** The one named does not come back: what is asked of it fails at once, and is not waited for. */
   unwire: request<string, void>(day),
+  /** Settings that hold from now on; those that are not named stay as they are. */
+  change: request<ChangedSettings, void>(day),
   /** Take no new work; settles when what was held is done. Idempotent. */
   drain: request<void, void>(day),
   /** End the thread. */

@@ -62,6 +62,8 @@ export interface LedgerStatus {
   readonly spooled: Amount
   readonly stored: Amount
   readonly spool: { readonly files: number; readonly bytes: number; readonly full: string | null }
+  /** Bytes that writers were granted, and have not told to be written yet. */
+  readonly granted: number
   /** Files of the spool that the store does not have yet, whichever start has spooled them. */
   readonly toSend: number
   /** Of these, those that are given out. */
@@ -122,6 +124,8 @@ export const ledgerContract = {
   /** The file is not what its name says: it is removed, and must be computed again. */
   torn: request<LeaseEnd & { readonly reason: string }, void>(),
 
+  /** Settles when all that the store has by now is in the manifest. */
+  commit: request<void, void>(),
   /**
    * Settles when all that was spooled is committed or failed; answers what must be computed again.
    */

@@ -1,5 +1,6 @@
 import { isMainThread, workerData } from 'node:worker_threads'
 import { type Clock, every, systemClock } from '../src/clock.ts'
+import type { LiveKey, LiveSettings } from '../src/config/live-settings.ts'
 import { Failure } from '../src/failure.ts'
 import { type Log, type LogTarget, openLog } from '../src/log.ts'
 import { Gate } from '../src/session/gate.ts'
@@ -7,6 +8,7 @@ import { dieOf, serveBy } from './channel.ts'
 import type { Contract, Handlers } from './contract.ts'
 import { type Birth, controlContract, type Wire } from './control.ts'
 import { deferred } from './deferred.ts'
+import { Heeded } from './heeded.ts'
 import { Peer } from './peer.ts'
 import type { Port } from './port.ts'
 import { Pulse } from './pulse.ts'
@@ -48,6 +50,8 @@ export interface Actor<Input> {
   ): void
   /** Ends this actor by an error that no caller is there to hear of. */
   die(error: unknown): void
+  /** Calls `heed` with what this setting was changed to, if it was, and at each change. */
+  heeds<K extends LiveKey>(key: K, heed: (value: LiveSettings[K]) => void): void
   /** The last line of a worker: tells the supervisor that this actor is ready. */
   live(life: Life): void
 }
@@ -95,6 +99,7 @@ function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
   const pulse = new Pulse(birth.pulse)
   const peers = new Peers(clock)
   const askers = new Askers()
+  const heeded = new Heeded()
   const life = deferred<Life>()
   let drained: Promise<void> | undefined
 
@@ -103,6 +108,7 @@ function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
     wire: (wire) => peers.wire(wire),
     serve: (wire) => askers.add(wire),
     unwire: (id) => peers.lose(id),
+    change: (changed) => heeded.change(changed),
     drain: async () => {
       const { drain } = await life.promise
       drained ??= drain()
@@ -111,6 +117,10 @@ function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
     exit: () => host.exit(),
   }
   serveBy(birth.control, { contract: controlContract, handlers, die })
+
+  heeded.heed('log.level', (level) => {
+    log.level = level
+  })
 
   return {
     id,
@@ -126,6 +136,7 @@ function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
         serve: (asker, port) => serveBy(port, { contract, handlers: handlersFor(asker), die }),
         closed,
       }),
+    heeds: (key, heed) => heeded.heed(key, heed),
     live: (how) => {
       const beat = () => pulse.beat(how.status?.().work ?? '')
       beat()

@@ -27,6 +27,8 @@ export interface LogTarget {
 }
 
 const stderrFd = 2
+/** Of the streams: the log's own level decides, and may be changed. */
+const all: Level = 'trace'
 /** Deeper chains of causes are a loop. */
 const causesMax = 16
 
@@ -38,12 +40,12 @@ const causesMax = 16
 export function openLog(options: LogTarget & { readonly actor: string }): Log {
   const streams: { level: Level; stream: DestinationStream }[] = []
   if (options.file !== undefined) {
-    streams.push({ level: options.level, stream: openFile(options.file) })
+    streams.push({ level: all, stream: openFile(options.file) })
   }
   if (options.stderr !== 'none') {
     const plain = openStream(stderrFd)
     const stream = options.stderr === 'pretty' ? readable(plain) : plain
-    streams.push({ level: options.level, stream })
+    streams.push({ level: all, stream })
   }
   return pino(
     {

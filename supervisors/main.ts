@@ -145,6 +145,17 @@ program
   })
 
 program
+  .command('attach')
+  .description(
+    'the console of a running supervisor: status, top, pause, kill, set, …; `help` there',
+  )
+  .option('--work <dir>', 'its work folder', './work')
+  .action(async (options: { work: string }) => {
+    const { attach } = await import('./commands/attach.ts')
+    code = await attach(options)
+  })
+
+program
   .command('check')
   .argument('<config>', 'of the run: YAML or JSON')
   .description('look at everything a run needs, and tell all that is wrong')

@@ -1,16 +1,21 @@
-import { runLine } from '../actors/console/command.ts'
-import type { Config } from '../src/config/schema.ts'
+import type { Config, PreemptionConfig } from '../src/config/schema.ts'
 import { refuseTelemetry } from '../src/session/telemetry.ts'
+import { LineHistory } from './display/line-history.ts'
 import { Terminal } from './display/terminal.ts'
 import { extracting, type Job } from './job.ts'
 import { dieWithLauncher, tellLauncher } from './launcher.ts'
 import { keepPreviousLogs, logFile } from './log-target.ts'
+import { explained } from './run/explained.ts'
+import { followLog } from './run/follow.ts'
+import { FrontDesk } from './run/front-desk.ts'
+import { exitCodes } from './run/machine.ts'
+import { PreemptionWatch } from './run/preemption.ts'
 import { requireFolder } from './run/preflight.ts'
 import type { RunResult } from './run/result.ts'
 import { beginRetries, withRetries } from './run/retries.ts'
 import { RunProcess } from './run/run.ts'
 import { onEndSignals } from './run/signals.ts'
-import { holdWorkplace } from './run/workplace.ts'
+import { consoleFolder, holdWorkplace } from './run/workplace.ts'
 
 export interface SupervisedOptions {
   /** What is quarantined is computed again. */
@@ -33,11 +38,10 @@ export async function supervised(
   dieWithLauncher()
   refuseTelemetry()
   requireFolder(config.work)
-  let run: RunProcess | undefined
-  const workplace = await holdWorkplace(config.work, async (line) => {
-    if (!run) return { text: 'starting' }
-    if (line === 'status') return { status: run.status(), text: await runLine(run, line) }
-    return { text: await runLine(run, line) }
+  let desk: FrontDesk | undefined
+  const workplace = await holdWorkplace(config.work, async (line, caller) => {
+    if (desk) await desk.answer(line, caller)
+    else caller.tell({ kind: 'text', text: 'The run is starting.' })
   })
   keepPreviousLogs(config.work)
   if (retriesQuarantined) beginRetries(config.work)
@@ -48,7 +52,7 @@ export async function supervised(
     job,
     amend: retriesQuarantined ? withRetries : async (_, prepared) => prepared,
   })
-  run = begun
+  desk = deskOf(begun, config)
   for (const warning of warnings) begun.log.warn(warning)
   process.on('uncaughtException', (error) => begun.end.ofBug(error))
   process.on('unhandledRejection', (error) => begun.end.ofBug(error))
@@ -56,7 +60,11 @@ export async function supervised(
     if (urgency === 'leave') void begun.end.leave(signal)
     else begun.signalled(signal, urgency)
   })
-  if (process.stderr.isTTY) terminal = new Terminal(begun, logFile(config.work))
+  const watch = config.preemption && watchPreemption(config.preemption, begun)
+  if (process.stderr.isTTY) {
+    const history = new LineHistory(consoleFolder(config.work))
+    terminal = new Terminal({ desk, history, logFile: logFile(config.work) })
+  }
   try {
     const result = await begun.run()
     if (begun.end.afterWords === 'kill') {
@@ -65,7 +73,26 @@ export async function supervised(
     }
     return result
   } finally {
+    watch?.close()
     terminal?.close()
     workplace.release()
   }
 }
+
+const watchPreemption = (preemption: PreemptionConfig, { control, end, log }: RunProcess) =>
+  new PreemptionWatch(preemption, {
+    log,
+    noticed: (leftMs) => {
+      void control.preempted(leftMs, () => void end.wedged(exitCodes.stopped))
+    },
+  })
+
+const deskOf = (run: RunProcess, config: Config): FrontDesk =>
+  new FrontDesk(
+    {
+      root: run.control,
+      explain: (asked, signal) => explained(asked, config, signal),
+      follow: (actor, told, signal) => followLog(logFile(config.work), actor, { told, signal }),
+    },
+    config.work,
+  )

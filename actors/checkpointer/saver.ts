@@ -35,7 +35,10 @@ export class Saver {
   readonly #life = createActor(checkpointerMachine).start()
   readonly #drain = new AbortController()
   readonly #swept: Promise<void>
+  #everyMinutes: number
   #timer: unknown
+  /** Since when the next save in time is waited for. */
+  #waitsSince: number
   /** Not begun yet: whoever asks meanwhile is answered by it. */
   #next: Asked | undefined
   #last: CheckpointRef | null = null
@@ -44,8 +47,16 @@ export class Saver {
   /** Begins at once, with what earlier starts left. */
   constructor(parts: SaverParts) {
     this.#parts = parts
+    this.#everyMinutes = parts.everyMinutes
+    this.#waitsSince = parts.clock.now()
     this.#swept = this.#sweep()
     this.#schedule()
+  }
+
+  /** Of the wait under way, too. */
+  every(minutes: number): void {
+    this.#everyMinutes = minutes
+    this.#wait()
   }
 
   /** @throws Failure: as the store threw it last, once the deadline has passed */
@@ -192,12 +203,18 @@ export class Saver {
   }
 
   #schedule(): void {
+    this.#waitsSince = this.#parts.clock.now()
+    this.#wait()
+  }
+
+  #wait(): void {
     if (this.#drain.signal.aborted || !this.#life.getSnapshot().matches('idle')) return
-    const { clock, everyMinutes } = this.#parts
+    const { clock } = this.#parts
     clock.clearTimeout(this.#timer)
     // Whoever waits for none is told by the log and the status.
     const saveInTime = () => void this.save().catch(() => undefined)
-    this.#timer = clock.setTimeout(saveInTime, everyMinutes * 60_000)
+    const dueAt = this.#waitsSince + this.#everyMinutes * 60_000
+    this.#timer = clock.setTimeout(saveInTime, Math.max(0, dueAt - clock.now()))
   }
 
   #noMore(): Failure {

@@ -49,4 +49,5 @@ self.serve(checkpointerContract, () => ({
   status: () => saver.status(),
 }))
 
+self.heeds('train.checkpointMinutes', (minutes) => saver.every(minutes))
 self.live({ drain: () => saver.drain(), status: () => ({ work: saver.work }) })

@@ -1,134 +1,77 @@
-import type { ActorStatus, Killed, RootControl } from '../../protocol/console.ts'
 import { nearest } from '../../src/config/errors.ts'
-import { maxParallel } from '../../src/config/schema.ts'
-import { Failure } from '../../src/failure.ts'
-import { statusText } from './text.ts'
+import { actorIds } from './actor-ids.ts'
+import { type Command, commands, refused } from './commands.ts'
+import type { Desk, Hearing } from './desk.ts'
 
 /** The console: a line in, a question to the root, an answer out. */
 
-interface Command {
-  readonly usage: string
-  readonly help: string
-  readonly run: (root: RootControl, args: readonly string[]) => Promise<string>
+const help: Command = {
+  usage: 'help [COMMAND]',
+  help: 'this list, or more of one',
+  takes: 'command',
+  run: async (_, [name]) => (name === undefined ? listed() : helpOf(name)),
 }
 
-const maxParallelKey = 'upload.maxParallel'
+const all: Readonly<Record<string, Command>> = { ...commands, help }
 
-const commands: Readonly<Record<string, Command>> = {
-  status: {
-    usage: 'status',
-    help: 'where the run stands',
-    run: async (root) => statusText(root.status(), Date.now()),
-  },
-  pause: {
-    usage: 'pause',
-    help: 'begin no more batches, or files; what is spooled is still uploaded',
-    run: async (root) => {
-      await root.pause()
-      const { state } = root.status()
-      if (state !== 'paused') throw refused(`there is nothing to pause now. state=${state}`)
-      return 'Paused. `continue` goes on.'
-    },
-  },
-  continue: {
-    usage: 'continue',
-    help: 'go on after a pause',
-    run: async (root) => {
-      await root.continue()
-      return 'Going on.'
-    },
-  },
-  set: {
-    usage: `set ${maxParallelKey} N`,
-    help: 'how many requests to the store may be open at once, until the process ends',
-    run: async (root, [key, value = '']) => {
-      if (key !== maxParallelKey) {
-        const wrong = key === undefined ? 'set what?' : `${key} cannot be set here.`
-        throw refused(`${wrong} Known: ${maxParallelKey}`)
-      }
-      const wanted = maxParallel.safeParse(/^\d+$/.test(value) ? Number(value) : value)
-      if (!wanted.success) throw refused(`no such number. want=1 to 10000, found=${value}`)
-      await root.setMaxParallel(wanted.data)
-      const all = `At most ${wanted.data} requests to the store at once, the lock's among them.`
-      return `${all} The configuration stays as it is.`
-    },
-  },
-  kill: {
-    usage: 'kill ACTOR',
-    help: 'end an actor’s thread or process as a crash would; it starts again',
-    run: async (root, [actor]) => {
-      const known = actorIds(root.status().actors)
-      if (actor === undefined) throw refused(`kill whom? Known: ${known.join(', ')}`)
-      if (!known.includes(actor)) throw refused(`no such actor: ${actor}.${nearest(actor, known)}`)
-      return killedText(actor, await root.kill(actor))
-    },
-  },
-  checkpoint: {
-    usage: 'checkpoint',
-    help: 'save what is trained by now; the training goes on',
-    run: async (root) => {
-      const name = await root.checkpoint()
-      return name === null ? 'There is nothing to save yet.' : `Saved: checkpoints/${name}`
-    },
-  },
-  stop: {
-    usage: 'stop',
-    help: 'drain, save and exit; the same command goes on later',
-    run: async (root) => {
-      root.stop()
-      return 'Stopping: what is under way is finished and stored first.'
-    },
-  },
-  help: {
-    usage: 'help',
-    help: 'this list',
-    run: async () =>
-      Object.values(commands)
-        .map(({ usage, help }) => `  ${usage.padEnd(24)} ${help}`)
-        .join('\n'),
-  },
+/** By its first word; undefined where that is none. */
+function commandOf(word: string): Command | undefined {
+  return Object.hasOwn(all, word) ? all[word] : undefined
 }
+
+/** Whether the line's command may last; false where it is none. */
+export const lasts = (line: string): boolean => commandOf(wordsOf(line)[0])?.lasts ?? false
+
+const wordsOf = (line: string): string[] => line.trim().split(/\s+/)
 
 /**
  * Runs one line.
  *
  * @returns  what to print
- * @throws   Failure `invalid`: no such command or actor, with the nearest there is
+ * @throws   Failure `invalid`: no such command, actor or setting, with the nearest there is
  */
-export async function runLine(root: RootControl, line: string): Promise<string> {
-  const [word, ...args] = line.trim().split(/\s+/)
-  if (!word) return ''
-  const command = Object.hasOwn(commands, word) ? commands[word] : undefined
-  if (!command) throw refused(`no such command: ${word}.${nearest(word, Object.keys(commands))}`)
-  return await command.run(root, args)
+export async function runLine(desk: Desk, line: string, hearing: Hearing): Promise<string> {
+  const [word, ...args] = wordsOf(line)
+  if (word === '') return ''
+  const command = commandOf(word)
+  if (!command) throw unknownCommand(word)
+  return await command.run(desk, args, hearing)
 }
 
-function killedText(actor: string, killed: Killed | null): string {
-  if (!killed) return `${actor} is not up: there was nothing to end.`
-  const { pid, waitedFor } = killed
-  const what = pid === null ? actor : `${actor}, process ${pid},`
-  const how = waitedFor === null ? '' : ` once it was outside native code (${waitedFor})`
-  return `${what} was ended${how}; its supervisor starts it again.`
+const unknownCommand = (word: string) =>
+  refused(`no such command: ${word}.${nearest(word, Object.keys(all))}`)
+
+const usageColumns = 18
+
+const listed = (): string =>
+  Object.values(all)
+    .map(({ usage, help }) => `  ${usage.padEnd(usageColumns)} ${help}`)
+    .join('\n')
+
+function helpOf(name: string): string {
+  const command = commandOf(name)
+  if (!command) throw unknownCommand(name)
+  const { usage, help, more } = command
+  return [`${usage}: ${help}.`, ...(more === undefined ? [] : [more])].join('\n')
 }
 
-/** What may stand at the end of a line that was begun. */
-export function completions(root: RootControl, line: string): string[] {
-  const words = line.split(/\s+/)
+/** What may stand in place of a line that was begun. */
+export function completions({ root }: Pick<Desk, 'root'>, line: string): string[] {
+  const words = line.trimStart().split(/\s+/)
   const last = words.at(-1) ?? ''
-  if (words.length === 1) return Object.keys(commands).filter((name) => name.startsWith(last))
-  if (words.length > 2) return []
-  if (words[0] === 'set') return maxParallelKey.startsWith(last) ? [`set ${maxParallelKey} `] : []
-  if (words[0] !== 'kill') return []
-  return actorIds(root.status().actors)
-    .filter((id) => id.startsWith(last))
-    .map((id) => `kill ${id}`)
+  if (words.length === 1) return Object.keys(all).filter((name) => name.startsWith(last))
+  const takes = words.length === 2 ? commandOf(words[0])?.takes : undefined
+  if (takes === undefined) return []
+  const more = takes === 'setting' ? ' ' : ''
+  return known[takes](root)
+    .filter((name) => name.startsWith(last))
+    .map((name) => `${words[0]} ${name}${more}`)
 }
 
-/** The threads of the tree, supervisors left out. */
-export function actorIds(at: ActorStatus | null): string[] {
-  if (!at) return []
-  return at.children.length === 0 ? [at.id] : at.children.flatMap(actorIds)
+const known: Readonly<
+  Record<NonNullable<Command['takes']>, (root: Desk['root']) => readonly string[]>
+> = {
+  actor: (root) => actorIds(root.status().actors),
+  setting: (root) => root.settings().keys,
+  command: () => Object.keys(all),
 }
-
-const refused = (message: string): Failure =>
-  new Failure('invalid', message, { remedy: '`help` lists the commands.' })

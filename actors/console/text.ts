@@ -1,14 +1,23 @@
-import type { ActorStatus, RunStatus } from '../../protocol/console.ts'
+import type { RunStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { ImporterStatus, ReaderStatus } from '../../protocol/source.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
+import { fitted } from '../../src/fitted.ts'
 import type { PermitsStatus } from '../../src/store/permits.ts'
 import { count, eta, perSecond } from './numbers.ts'
 import { trainingLines } from './training-text.ts'
+import { treeText } from './tree-text.ts'
 
 /** What people read of a run's status. */
 
-export function statusText(status: RunStatus, now: number): string {
+export function statusText(status: RunStatus, now: number, columns: number): string {
+  const lines = headLines(status, now).map((line) => fitted(line, columns, '    '))
+  if (status.actors) lines.push(treeText(status, now, columns))
+  return lines.join('\n')
+}
+
+/** All but the tree, in lines of any length. */
+export function headLines(status: RunStatus, now: number): string[] {
   const { source, ledger, training } = status
   const lines = [`${status.state}: run ${status.run || '(not known yet)'}, pid ${status.pid}`]
   lines.push(`store ${status.store}`)
@@ -19,8 +28,7 @@ export function statusText(status: RunStatus, now: number): string {
     lines.push(speedLine(status, source ? made[source.of] : 'spooled'))
   }
   if (training) lines.push(...trainingLines(training, now))
-  if (status.actors) lines.push(...treeLines(status.actors, now))
-  return lines.join('\n')
+  return lines
 }
 
 /** What becomes of each. */
@@ -96,14 +104,4 @@ function permitsText({ open, max, inForce, peak }: PermitsStatus): string {
     return `${count(open)} of ${count(max)} permits for requests given out (${most})`
   const busy = `the store is busy: adapting, up to ${count(max)} once it answers`
   return `${count(open)} of ${count(inForce)} permits for requests given out (${most}; ${busy})`
-}
-
-function treeLines(at: ActorStatus, now: number, depth = 0): string[] {
-  const name = `${'  '.repeat(depth)}${at.id}`.padEnd(20)
-  const since = eta((now - at.since) / 1000)
-  const restarts = at.restarts > 0 ? `, restarts ${at.restarts}, last: ${at.lastCause}` : ''
-  const work = at.busy?.work ?? at.work
-  const own = at.pid === null ? '' : `, pid ${at.pid}`
-  const line = `${name} ${at.state.padEnd(9)} ${since}${own}${restarts}${work ? `, ${work}` : ''}`
-  return [line, ...at.children.flatMap((child) => treeLines(child, now, depth + 1))]
 }

@@ -64,6 +64,7 @@ export async function begin(
   life.subscribe({ error: self.die })
   life.start()
 
+  self.heeds('spool.keepFree', steps.keepFree)
   self.live({
     drain: async () => {
       life.send({ type: 'drain' })

@@ -81,6 +81,7 @@ export function stepsOf(parts: StepParts) {
   const tools = { ...format, forward, keep: (sample: FinishedSample) => keeper.keep(sample) }
 
   return {
+    keepFree: (bytes: number) => keeper.keepFree(bytes),
     ask: async (): Promise<NextBatch> => {
       begun ??= ledger.again((ask) => ask.spooled([]))
       await begun

@@ -38,6 +38,7 @@ export interface ImporterParts {
  */
 export class Importer {
   readonly #parts: ImporterParts
+  #maxBytes: number
   #state: 'importing' | 'paused' | 'draining' | 'finished' = 'importing'
   #present = new Owners()
   /** Those that were taken, or whose row was there. */
@@ -50,6 +51,12 @@ export class Importer {
 
   constructor(parts: ImporterParts) {
     this.#parts = parts
+    this.#maxBytes = parts.maxBytes
+  }
+
+  /** So many bytes from now on. */
+  spoolHolds(bytes: number): void {
+    this.#maxBytes = bytes
   }
 
   get work(): string {
@@ -148,7 +155,7 @@ export class Importer {
    * the second is of use only where the first is not.
    */
   *#groups(proved: readonly Proved[]): Generator<Proved[]> {
-    const bytesMax = Math.min(groupBytesMax, this.#parts.maxBytes)
+    const bytesMax = Math.min(groupBytesMax, this.#maxBytes)
     let group: Proved[] = []
     for (const one of proved) {
       const isTwin = group.some(({ hash }) => Buffer.compare(hash, one.hash) === 0)

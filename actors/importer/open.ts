@@ -29,6 +29,7 @@ export interface OpenParts {
 
 export interface OpenedImporter {
   readonly importer: Importer
+  readonly keeper: Keeper
   /** Of the rows that were looked at, here or by earlier starts. */
   readonly hashes: RowHashes
 }
@@ -63,7 +64,7 @@ export async function openImporter(
     spooled: (samples) => ledger.again((ask) => ask.spooled(samples)),
     settled: () => ledger.again((ask) => ask.settled()),
   })
-  return { importer, hashes }
+  return { importer, keeper, hashes }
 }
 
 async function openRows(

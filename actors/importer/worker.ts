@@ -14,7 +14,7 @@ const acquire = permitsOf(ledger, 'manifest')
 const store = await patientStore(input.store, { acquire, attempts: input.attempts, log })
 /** Told to drain, it does not wait for room on the disk. */
 const draining = new AbortController()
-const { importer, hashes } = await openImporter(input, {
+const { importer, keeper, hashes } = await openImporter(input, {
   ledger,
   store,
   log,
@@ -27,6 +27,8 @@ self.serve(sourceContract, () => ({
   pause: (paused) => importer.pause(paused),
   status: () => importer.status(),
 }))
+self.heeds('spool.keepFree', (bytes) => keeper.keepFree(bytes))
+self.heeds('spool.maxBytes', (bytes) => importer.spoolHolds(bytes))
 const running = importer.run()
 self.live({
   drain: async () => {

@@ -34,7 +34,7 @@ export async function begin(self: Actor<LedgerInput>, around: Surroundings): Pro
     log,
     around,
   })
-  const { ledger, committer, compactor, manifest } = await openLedger(input, {
+  const { ledger, committer, room, compactor, manifest } = await openLedger(input, {
     generation: self.generation,
     store,
     log,
@@ -70,6 +70,7 @@ export async function begin(self: Actor<LedgerInput>, around: Surroundings): Pro
         permit: (ask) => desk.ask(ask),
         release: (end) => desk.release(end),
         setCap: (max) => permits.setMax(max),
+        commit: () => committer.flush(),
         settled: () => ledger.settled(),
         status: () => ({
           ...ledger.status(),
@@ -86,6 +87,10 @@ export async function begin(self: Actor<LedgerInput>, around: Surroundings): Pro
     },
   )
 
+  self.heeds('commit.every', (every) => committer.follow({ every }))
+  self.heeds('commit.seconds', (seconds) => committer.follow({ seconds }))
+  self.heeds('spool.maxBytes', (maxBytes) => room.limit({ maxBytes }))
+  self.heeds('spool.keepFree', (keepFree) => room.limit({ keepFree }))
   self.live({
     drain: async () => {
       life.send({ type: 'drain' })

@@ -20,6 +20,7 @@ export interface CommitParts {
 /** Gathers entries into segments: by count, by time, or when told; one segment after the other. */
 export class Committer {
   readonly #parts: CommitParts
+  #rule: CommitRule
   #waiting: ManifestEntry[] = []
   #timer: unknown
   #writing: Promise<void> | undefined
@@ -27,6 +28,15 @@ export class Committer {
 
   constructor(parts: CommitParts) {
     this.#parts = parts
+    this.#rule = parts.rule
+  }
+
+  /** From now on; what waits by the clock waits anew. */
+  follow(rule: Partial<CommitRule>): void {
+    this.#rule = { ...this.#rule, ...rule }
+    this.#parts.clock.clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#schedule()
   }
 
   /** Entries that no segment names yet. */
@@ -59,7 +69,8 @@ export class Committer {
   }
 
   #schedule(): void {
-    const { rule, clock } = this.#parts
+    const { clock } = this.#parts
+    const rule = this.#rule
     if (this.#waiting.length >= rule.every) this.hurry()
     else if (this.#waiting.length > 0) {
       this.#timer ??= clock.setTimeout(() => this.hurry(), rule.seconds * 1000)
@@ -84,7 +95,7 @@ export class Committer {
   }
 
   async #write(): Promise<void> {
-    const entries = this.#waiting.slice(0, this.#parts.rule.every)
+    const entries = this.#waiting.slice(0, this.#rule.every)
     await this.#parts.append(entries)
     this.#segments++
     this.#waiting = this.#waiting.slice(entries.length)

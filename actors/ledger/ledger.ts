@@ -246,6 +246,7 @@ export class Ledger {
       spooled: this.#spooled.sum,
       stored: this.#stored.sum,
       spool: { files: room.files, bytes: room.bytes, full: this.#admission.full },
+      granted: room.granted,
       toSend: this.#uploads.unsettled,
       uploading: this.#uploads.leased,
       uncommitted: committer.waiting,

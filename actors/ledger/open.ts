@@ -22,6 +22,7 @@ const appendPauseMs = 2000
 export interface OpenedLedger {
   readonly ledger: Ledger
   readonly committer: Committer
+  readonly room: Room
   readonly compactor: Compactor
   readonly manifest: Manifest
 }
@@ -91,7 +92,7 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     const counts = { whole: found.good.length, torn: found.torn.length, temps: found.temps.length }
     log.info(counts, 'spool recovered')
   }
-  return { ledger, committer, compactor, manifest }
+  return { ledger, committer, room, compactor, manifest }
 }
 
 /** A segment is tried until it is there: what it names is stored, and its files wait for it. */

@@ -13,7 +13,9 @@ export interface SpoolLimits {
  * Room in the spool: granted before a batch is computed, so that nothing is computed for nowhere.
  */
 export class Room {
-  readonly #limits: SpoolLimits
+  #limits: SpoolLimits
+  /** As configured: what does not fit it never will. */
+  readonly #maxBytes: number
   readonly #granted: Grants
   #used = 0
   #files = 0
@@ -21,11 +23,22 @@ export class Room {
   /** @param granted  by ledgers before this one too: their writers may still be writing */
   constructor(limits: SpoolLimits, granted: Grants) {
     this.#limits = limits
+    this.#maxBytes = limits.maxBytes
     this.#granted = granted
+  }
+
+  /** From now on: what passes a lower limit stays, and nothing is granted until it fits again. */
+  limit(limits: Partial<SpoolLimits>): void {
+    this.#limits = { ...this.#limits, ...limits }
   }
 
   get bytes(): number {
     return this.#used
+  }
+
+  /** What writers may still write, and have not told of. */
+  get granted(): number {
+    return this.#granted.sum
   }
 
   get files(): number {
@@ -41,8 +54,9 @@ export class Room {
    */
   ask(asker: string, bytes: number, free: number): string | null {
     const { maxBytes, keepFree } = this.#limits
-    if (bytes > maxBytes) {
-      const values = `batch=${formatBytes(bytes)}, spool.maxBytes=${formatBytes(maxBytes)}`
+    const ever = Math.max(this.#maxBytes, maxBytes)
+    if (bytes > ever) {
+      const values = `batch=${formatBytes(bytes)}, spool.maxBytes=${formatBytes(ever)}`
       throw new Failure('invalid', `one batch does not fit the spool. ${values}`, {
         remedy: 'Raise spool.maxBytes, or lower extract.tokenBudget.',
       })
@@ -50,7 +64,8 @@ export class Room {
     this.#granted.clear(asker)
     const promised = this.#granted.sum
     if (this.#used + promised + bytes > maxBytes) {
-      return `spool.maxBytes is reached: ${formatBytes(this.#used)} wait for the store`
+      const needs = bytes > maxBytes ? `, and a batch has ${formatBytes(bytes)}` : ''
+      return `spool.maxBytes is reached: ${formatBytes(this.#used)} wait for the store${needs}`
     }
     if (free - promised - bytes < keepFree) {
       return `the disk must keep ${formatBytes(keepFree)} free and has ${formatBytes(free)}`

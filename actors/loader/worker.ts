@@ -20,10 +20,12 @@ const opened = await openFeed(input, {
   log,
   onRows: (rows) => self.pulse.beat(`${rows} rows of the dataset read`),
 })
-const { feed } = opened
+const { cache, feed } = opened
 const handlers = answers(opened)
 
 self.serve(loaderContract, () => handlers)
+self.heeds('spool.maxBytes', (maxBytes) => cache?.limit({ maxBytes }))
+self.heeds('spool.keepFree', (keepFree) => cache?.limit({ keepFree }))
 self.live({
   drain: async () => feed.stop(),
   status: () => ({ work: feed.work }),

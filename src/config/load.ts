@@ -70,6 +70,7 @@ function refusal(name: string, faults: readonly string[]): Failure {
 
 function withAbsolutePaths(config: Config, base: string): Config {
   const absolute = (path: string) => resolve(base, path)
+  const { preemption } = config
   const inFiles = /^file:\/\/(?!\/)(.*)$/.exec(config.store)
   return {
     ...config,
@@ -77,6 +78,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     work: absolute(config.work),
     dataset: { ...config.dataset, path: absolute(config.dataset.path) },
     target: { ...config.target, path: absolute(config.target.path) },
+    ...(preemption?.file && { preemption: { ...preemption, file: absolute(preemption.file) } }),
   }
 }
 

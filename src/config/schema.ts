@@ -76,6 +76,19 @@ const spool = z.strictObject({
   maxBytes: bytes.prefault('100GB'),
 })
 
+/** A machine that is taken away tells so before: in a file, or to who asks. */
+const preemption = z
+  .strictObject({
+    file: path.optional(),
+    url: z.url({ protocol: /^https?$/, error: 'no URL. want=http(s)://…' }).optional(),
+    everySeconds: z.number().min(1).max(3600).default(5),
+    /** From the notice to the machine's end, where the notice does not say. */
+    noticeSeconds: z.number().min(1).max(86_400).default(120),
+  })
+  .refine(({ file, url }) => (file === undefined) !== (url === undefined), {
+    error: 'where from? want=one of file and url',
+  })
+
 export const configSchema = z.strictObject({
   store: z
     .string()
@@ -90,12 +103,14 @@ export const configSchema = z.strictObject({
   commit: commit.prefault({}),
   spool: spool.prefault({}),
   train: train.optional(),
+  preemption: preemption.optional(),
   monitor: z.strictObject({ port: count.optional(), host: z.string().optional() }).optional(),
   notify: z.strictObject({ url: z.string().nullable().optional() }).optional(),
   cluster: z.strictObject({ url: z.string().nullable().optional() }).optional(),
 })
 
 export type Config = z.output<typeof configSchema>
+export type PreemptionConfig = NonNullable<Config['preemption']>
 export type S3Config = Config['s3']
 
 /** Sections that are accepted, and not acted on by this version. */

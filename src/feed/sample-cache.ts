@@ -31,6 +31,7 @@ const lookEvery = 64
 export class SampleCache {
   readonly #spool: Spool
   readonly #parts: CacheParts
+  #limits: CacheLimits
   #bytes: number
   /** Of files that are being written: the disk may not tell of them yet. */
   #writing = 0
@@ -44,6 +45,7 @@ export class SampleCache {
     this.#spool = spool
     this.#bytes = bytes
     this.#parts = parts
+    this.#limits = parts.limits
   }
 
   /**
@@ -56,6 +58,11 @@ export class SampleCache {
     const { samples, temps } = await spool.list()
     for (const temp of temps) await spool.discard(temp)
     return new SampleCache(spool, bytesOf(samples), parts)
+  }
+
+  /** From now on; what it holds stays. */
+  limit(limits: Partial<CacheLimits>): void {
+    this.#limits = { ...this.#limits, ...limits }
   }
 
   /** What it holds. */
@@ -84,7 +91,8 @@ export class SampleCache {
   }
 
   async #grant(bytes: number): Promise<boolean> {
-    const { limits, waiting } = this.#parts
+    const limits = this.#limits
+    const { waiting } = this.#parts
     if (this.#offers++ % lookEvery === 0) {
       this.#waitingBytes = bytesOf((await waiting.list()).samples)
     }

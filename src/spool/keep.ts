@@ -26,13 +26,20 @@ export interface KeeperParts {
 export class Keeper {
   readonly #parts: KeeperParts
   readonly #free: () => Promise<number>
+  #keepFree: number
   /** Bytes of files under way: the disk may not tell of them yet. */
   #writing = 0
   #waiting = 0
 
   constructor(parts: KeeperParts) {
     this.#parts = parts
+    this.#keepFree = parts.keepFree
     this.#free = parts.free ?? (() => freeBytes(parts.spool.dir))
+  }
+
+  /** From now on. */
+  keepFree(bytes: number): void {
+    this.#keepFree = bytes
   }
 
   /**
@@ -64,7 +71,8 @@ export class Keeper {
 
   /** Null where it was written; else why it cannot be now. */
   async #write(sample: FinishedSample): Promise<string | null> {
-    const { keepFree, spool } = this.#parts
+    const { spool } = this.#parts
+    const keepFree = this.#keepFree
     const free = await this.#free()
     if (free - this.#writing - sample.bytes < keepFree) {
       return `the disk has too little room. keepFree=${keepFree} bytes, free=${free}`

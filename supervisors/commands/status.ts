@@ -1,4 +1,6 @@
 import { resolve } from 'node:path'
+import { statusText } from '../../actors/console/text.ts'
+import { Failure } from '../../src/failure.ts'
 import { askSupervisor } from '../run/workplace.ts'
 
 /** `status`: what a running supervisor says of itself. */
@@ -6,8 +8,10 @@ export async function status(options: {
   readonly work: string
   readonly json: boolean
 }): Promise<number> {
-  const answer = await askSupervisor(resolve(options.work), 'status')
-  const { status, text } = answer as { status?: unknown; text?: string }
-  process.stdout.write(`${options.json ? JSON.stringify(status ?? null) : text}\n`)
+  const { error, status, text } = await askSupervisor(resolve(options.work), 'status')
+  if (!status) throw new Failure('unavailable', error ?? text)
+  const { columns = 100 } = process.stdout
+  const told = options.json ? JSON.stringify(status) : statusText(status, Date.now(), columns)
+  process.stdout.write(`${told}\n`)
   return 0
 }

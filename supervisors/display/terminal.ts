@@ -1,11 +1,12 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { createInterface, type Interface } from 'node:readline'
-import { completions, runLine } from '../../actors/console/command.ts'
-import type { RootControl } from '../../protocol/console.ts'
-import { explain, isFailure } from '../../src/failure.ts'
-import { fitted } from '../../src/fitted.ts'
+import type { RunStatus } from '../../protocol/console.ts'
+import type { FrontDesk } from '../run/front-desk.ts'
+import { LogTail } from '../run/log-tail.ts'
+import { type Asker, answerTo, type Place } from './answering.ts'
+import type { LineHistory } from './line-history.ts'
 import { logLine } from './log-line.ts'
 import { progressLines } from './progress.ts'
+import { Prompt } from './prompt.ts'
+import { Screen } from './screen.ts'
 
 /**
  * A run on a terminal: its log lines scroll by, below them the progress bars, and, where keys can
@@ -14,21 +15,29 @@ import { progressLines } from './progress.ts'
  */
 
 const redrawMs = 200
-const readBytes = 64 * 1024
+
+export interface TerminalParts {
+  readonly desk: Pick<FrontDesk, 'completions' | 'run' | 'status'>
+  readonly logFile: string
+  readonly history: LineHistory
+}
 
 export class Terminal {
-  readonly #root: RootControl
+  readonly #desk: TerminalParts['desk']
   readonly #log: LogTail
-  #prompt: Interface | undefined
+  readonly #screen = new Screen(process.stderr)
+  readonly #prompt: Prompt | undefined
   #state: 'open' | 'closed' = 'open'
   readonly #timer: NodeJS.Timeout
-  /** Bars on the screen, above where the cursor is. */
-  #drawn = 0
+  /** In place of the progress bars. */
+  #picture: readonly string[] | null = null
+  /** The log's lines wait until nobody follows an actor's. */
+  #isFollowing = false
 
-  constructor(root: RootControl, logFile: string) {
-    this.#root = root
+  constructor({ desk, history, logFile }: TerminalParts) {
+    this.#desk = desk
     this.#log = new LogTail(logFile)
-    if (process.stdin.isTTY) this.#prompt = this.#openPrompt()
+    if (process.stdin.isTTY) this.#prompt = this.#openPrompt(history)
     this.#draw()
     this.#timer = setInterval(() => this.#draw(), redrawMs)
   }
@@ -38,109 +47,79 @@ export class Terminal {
     if (this.#state === 'closed') return
     this.#state = 'closed'
     clearInterval(this.#timer)
-    this.#write(`${this.#erased()}${this.#log.read()}`)
-    this.#drawn = 0
+    this.#screen.write(this.#logLines())
     this.#prompt?.close()
     this.#log.close()
   }
 
-  #openPrompt(): Interface {
-    const prompt = createInterface({
-      input: process.stdin,
+  #openPrompt(history: LineHistory): Prompt {
+    const asker = askerOf(this.#desk)
+    const prompt: Prompt = new Prompt({
       output: process.stderr,
-      prompt: 'draftsmith> ',
-      completer: (line: string) => [this.#completed(line), line],
-    })
-    prompt.on('line', (line) => void this.#answer(line))
-    // Ctrl-C on the prompt is the signal it is everywhere else.
-    prompt.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
-    // Ctrl-D ends readline's interface, not the run.
-    prompt.on('close', () => {
-      if (this.#state === 'open') this.#prompt = this.#openPrompt()
+      history,
+      completions: asker.completions,
+      offer: (choices) => this.#say(choices.join('   ')),
+      entered: (line) => {
+        // The line that was typed and its break stay; the bars are drawn anew below the answer.
+        this.#screen.left()
+        void answerTo(line, asker, this.#place(prompt)).then(() => this.#draw())
+      },
+      // Ctrl-C on the prompt is the signal it is everywhere else.
+      interrupted: () => process.kill(process.pid, 'SIGINT'),
+      // Ctrl-D ends what reads lines, not the run.
+      ended: () => {
+        if (this.#state === 'open') prompt.reopen()
+      },
     })
     return prompt
   }
 
-  /** Readline would print the choices where the bars are drawn over them. */
-  #completed(line: string): string[] {
-    const choices = completions(this.#root, line)
-    if (choices.length <= 1) return choices
-    this.#say(choices.join('   '))
-    return []
+  #place(prompt: Prompt): Place {
+    return {
+      columns: this.#screen.columns,
+      say: (text) => this.#say(text),
+      write: (text) => {
+        this.#screen.write(text)
+        this.#draw()
+      },
+      picture: (lines) => {
+        this.#picture = lines
+        this.#draw()
+      },
+      follows: (following) => {
+        this.#isFollowing = following
+      },
+      takeKeys: (pressed) => prompt.takeKeys(pressed),
+    }
   }
 
   /** Above the bars, like a line of the log. */
   #say(text: string): void {
-    const lines = text.split('\n').map((line) => fitted(line, columns(), '    '))
-    this.#write(`${this.#erased()}${lines.join('\n')}\n`)
-    this.#drawn = 0
+    if (this.#state === 'closed') return
+    this.#screen.say(text)
     this.#draw()
   }
 
-  async #answer(line: string): Promise<void> {
-    // The line that was typed and its line break stay; the bars are drawn anew below the answer.
-    this.#drawn = 0
-    const answer = await runLine(this.#root, line).catch((error: unknown) => {
-      if (!isFailure(error)) throw error
-      return `${explain(error)}. ${error.remedy ?? ''}`
-    })
-    // The bars may have been drawn meanwhile: they make way, and come again below.
-    if (answer) this.#say(answer)
-    else this.#draw()
-  }
-
   #draw(): void {
-    const lines = progressLines(this.#root.status(), columns())
-    this.#write(`${this.#erased()}${this.#log.read()}${lines.join('\n')}\n`)
-    this.#drawn = lines.length
-    this.#prompt?.prompt(true)
+    if (this.#state === 'closed') return
+    const { columns } = this.#screen
+    const bars = this.#picture ?? progressLines(this.#desk.status(), columns)
+    this.#screen.draw(this.#isFollowing ? '' : this.#logLines(), bars)
+    this.#prompt?.show()
   }
 
-  /** Takes the cursor to the first bar's line, and clears from there. */
-  #erased(): string {
-    return `\r${this.#drawn > 0 ? `\x1b[${this.#drawn}A` : ''}\x1b[J`
-  }
-
-  #write(text: string): void {
-    process.stderr.write(text)
-  }
-}
-
-/** A full line would take the cursor to the next one. */
-const columns = (): number => (process.stderr.columns || 80) - 1
-
-/** New lines of a log file, made readable. */
-class LogTail {
-  readonly #fd: number
-  #at: number
-  #rest = ''
-
-  constructor(file: string) {
-    this.#fd = openSync(file, 'r')
-    this.#at = 0
-  }
-
-  read(): string {
-    const size = fstatSync(this.#fd).size
-    let text = this.#rest
-    while (this.#at < size) {
-      const buffer = Buffer.alloc(Math.min(readBytes, size - this.#at))
-      const read = readSync(this.#fd, buffer, 0, buffer.length, this.#at)
-      if (read === 0) break
-      this.#at += read
-      text += buffer.toString('utf8', 0, read)
-    }
-    const end = text.lastIndexOf('\n') + 1
-    this.#rest = text.slice(end)
-    return text
-      .slice(0, end)
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => logLine(line, columns()))
+  #logLines(): string {
+    return this.#log
+      .read()
+      .map((line) => logLine(line, this.#screen.columns))
       .join('')
   }
-
-  close(): void {
-    closeSync(this.#fd)
-  }
 }
+
+const askerOf = (desk: TerminalParts['desk']): Asker => ({
+  status: async (): Promise<RunStatus> => desk.status(),
+  completions: async (line) => desk.completions(line),
+  run: (line, hearing) => desk.run(line, here, hearing),
+})
+
+const here = { from: 'terminal', uid: process.getuid?.() ?? null, pid: process.pid } as const

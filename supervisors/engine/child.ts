@@ -1,5 +1,7 @@
+import { PeerEnded } from '../../protocol/channel.ts'
 import type { ChildSpec, Death } from '../../protocol/child.ts'
 import type { Killed } from '../../protocol/console.ts'
+import type { ChangedSettings } from '../../src/config/live-settings.ts'
 import { isFailure } from '../../src/failure.ts'
 import { Incarnation } from './incarnation.ts'
 import type { Body, BodyStatus, Engine } from './member.ts'
@@ -49,8 +51,17 @@ export class Child implements Body {
     this.#current = current
     this.#waitedFor = null
     wiring.join(this.spec, current.control)
+    this.change(this.#engine.changed())
     this.#up = await current.ready()
     return this.#up
+  }
+
+  /** One that ended before it heard is told at its next start. */
+  change(changed: ChangedSettings): void {
+    if (Object.keys(changed).length === 0) return
+    this.#current?.control.change(changed).catch((error: unknown) => {
+      if (!(error instanceof PeerEnded)) throw error
+    })
   }
 
   end(): Promise<void> {

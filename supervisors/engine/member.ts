@@ -2,6 +2,7 @@ import { createActor, waitFor } from 'xstate'
 import type { ChildSpec, Death, SupervisorSpec } from '../../protocol/child.ts'
 import type { ActorStatus, Killed } from '../../protocol/console.ts'
 import type { Clock, Random } from '../../src/clock.ts'
+import type { ChangedSettings } from '../../src/config/live-settings.ts'
 import type { LogTarget } from '../../src/log.ts'
 import { Delays } from './backoff.ts'
 import type { TreeEvent } from './events.ts'
@@ -21,6 +22,8 @@ export interface Engine {
   readonly wiring: Wiring
   /** False once a stop has begun: nothing is started after that. */
   mayStart(): boolean
+  /** What was changed since the tree was made: each start is told. */
+  changed(): ChangedSettings
   /** A stop must not wait for what is still held. */
   hurried(): boolean
   tell(event: TreeEvent): void

@@ -4,6 +4,7 @@ import type { ActorStatus, Killed } from '../../protocol/console.ts'
 import type { Contract } from '../../protocol/contract.ts'
 import type { Peer } from '../../protocol/peer.ts'
 import type { Clock, Random } from '../../src/clock.ts'
+import type { ChangedSettings } from '../../src/config/live-settings.ts'
 import { Failure } from '../../src/failure.ts'
 import type { Log, LogTarget } from '../../src/log.ts'
 import { type Draining, drainInOrder } from './draining.ts'
@@ -58,6 +59,8 @@ export interface Tree {
   kill(id: string): Promise<Killed | null>
   /** Lets it finish what it holds, then starts it again; also one that had stopped. */
   restart(id: string): Promise<void>
+  /** Tells all actors, and each that starts later. */
+  change(changed: ChangedSettings): void
   status(): ActorStatus
   /**
    * Drains from the source, then ends the actors in reverse. `hurry`, also of a later call, waits
@@ -80,6 +83,7 @@ class RunningTree implements Tree {
   readonly #root: Supervisor
   readonly #id: string
   readonly #hurry = new AbortController()
+  #changed: ChangedSettings = {}
   #state: ChildState = 'due'
   #since: number
   #failure: Failure | undefined
@@ -119,6 +123,11 @@ class RunningTree implements Tree {
     await holder.restart(member)
   }
 
+  change(changed: ChangedSettings): void {
+    this.#changed = { ...this.#changed, ...changed }
+    for (const { child } of this.#root.leaves) child.change(changed)
+  }
+
   status(): ActorStatus {
     const own = { id: this.#id, state: this.#state, since: this.#since }
     return { ...own, restarts: 0, lastCause: null, ...this.#root.status() }
@@ -139,6 +148,7 @@ class RunningTree implements Tree {
       vessels,
       wiring: this.#wiring,
       mayStart: () => this.#state === 'starting' || this.#state === 'running',
+      changed: () => this.#changed,
       hurried: () => this.#hurry.signal.aborted,
       tell: (event) => this.#tell(event),
     }

@@ -1,9 +1,9 @@
 import { createActor, waitFor } from 'xstate'
-import { actorIds } from '../../actors/console/command.ts'
-import type { Killed, RootControl, RunStatus } from '../../protocol/console.ts'
+import { actorIds } from '../../actors/console/actor-ids.ts'
+import type { RunStatus } from '../../protocol/console.ts'
 import { every } from '../../src/clock.ts'
 import type { Config } from '../../src/config/schema.ts'
-import { Failure, isFailure } from '../../src/failure.ts'
+import { isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
@@ -14,9 +14,10 @@ import { keepLock } from '../lock-beat.ts'
 import { logTarget } from '../log-target.ts'
 import { root } from '../root.ts'
 import { waitsForExtraction } from '../training.ts'
-import { type Asked, askedOf, saveCheckpoint } from './asked.ts'
+import { type Asked, askedOf } from './asked.ts'
 import { withTraining } from './begun-training.ts'
 import { RunClaims } from './claims.ts'
+import { Control } from './control.ts'
 import { Handover } from './handover.ts'
 import { Losses } from './losses.ts'
 import { exitCodes, type RunEvent, runMachine } from './machine.ts'
@@ -55,13 +56,15 @@ interface Planted extends Asked {
   readonly handover: Handover
 }
 
-export class RunProcess implements RootControl {
+export class RunProcess {
   readonly #config: Config
   readonly #options: RunOptions
   readonly #around: RunSurroundings
   readonly #log: Log
   /** Whatever is under way: of a third signal, a bug, or a thread that cannot be ended. */
   readonly end: SuddenEnd
+  /** What a person may have it do. */
+  readonly control: Control
   readonly #life = createActor(runMachine).start()
   readonly #claims: RunClaims
   readonly #losses: Losses
@@ -86,6 +89,16 @@ export class RunProcess implements RootControl {
     this.end = new SuddenEnd(this.#log, options.lastWords, die)
     this.#claims = new RunClaims(config.work, this.#log, around)
     this.#losses = new Losses(config, this.#claims, around)
+    this.control = new Control({
+      ...{ config, clock, log: this.#log, cap: this.#cap },
+      status: () => this.status(),
+      send: (event) => this.#life.send(event),
+      tellPaused: () => this.#tellPaused(),
+      look: async () => {
+        if (this.#planted) await this.#tell(this.#standing.askAnew(this.#planted))
+      },
+      planted: () => this.#planted,
+    })
   }
 
   get log(): Log {
@@ -110,32 +123,6 @@ export class RunProcess implements RootControl {
       speed: state === 'paused' ? { ...speed, etaSeconds: null } : speed,
       actors: this.#planted?.tree.status() ?? null,
     }
-  }
-
-  async pause(): Promise<void> {
-    this.#life.send({ type: 'pause' })
-    await this.#tellPaused()
-  }
-
-  async continue(): Promise<void> {
-    this.#life.send({ type: 'continue' })
-    await this.#tellPaused()
-  }
-
-  async kill(actor: string): Promise<Killed | null> {
-    if (!this.#planted) throw new Failure('invalid', 'no actor has been started yet')
-    return await this.#planted.tree.kill(actor)
-  }
-
-  async setMaxParallel(requests: number): Promise<void> {
-    this.#log.info({ maxParallel: requests }, 'told how many requests may be open at once')
-    await this.#cap.set(requests)
-  }
-
-  checkpoint = (): Promise<string | null> => saveCheckpoint(this.#planted)
-
-  stop(): void {
-    this.#life.send({ type: 'stop', code: exitCodes.stopped })
   }
 
   /** The first signal drains; the second waits for nothing that can be done again. */
@@ -221,6 +208,7 @@ export class RunProcess implements RootControl {
     const asked = askedOf(tree, job)
     const handover = new Handover(asked, { waits: waitsForExtraction(prepared, job) })
     this.#planted = { tree, handover, ...asked }
+    this.control.grown(tree)
     return this.#planted
   }
 
@@ -269,6 +257,7 @@ export class RunProcess implements RootControl {
       this.#lastWord = this.#tell(this.#standing.askAnew(this.#planted))
     }
     this.end.note(event)
+    this.control.heard(event)
     const failure = this.#losses.note(event)
     if (failure) this.#life.send({ type: 'gaveUp', failure })
   }

@@ -1,5 +1,6 @@
 import type { Speed, TrainingStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
+import type { LoaderStatus } from '../../protocol/loader.ts'
 import type { SourceStatus } from '../../protocol/source.ts'
 import { type Clock, sleep, systemClock } from '../../src/clock.ts'
 import { isFailure } from '../../src/failure.ts'
@@ -19,7 +20,10 @@ export class Standing {
   readonly #stored = new Counted()
   #source: SourceStatus | null = null
   #ledger: LedgerStatus | null = null
-  #training: TrainingStatus | null = null
+  #training: Omit<TrainingStatus, 'loader'> | null = null
+  #loader: LoaderStatus | null = null
+  /** What the loader was asked last, until it is answered. */
+  #loaderAsked: Promise<void> | undefined
   #hasLearnt = false
   /** What was asked last, until it is answered. */
   #underWay: Promise<readonly RunEvent[]> | undefined
@@ -37,7 +41,7 @@ export class Standing {
   }
 
   get training(): TrainingStatus | null {
-    return this.#training
+    return this.#training && { ...this.#training, loader: this.#loader }
   }
 
   get speed(): Speed {
@@ -78,7 +82,7 @@ export class Standing {
       this.#ledger = this.#counted(heard)
       this.#source = of
       this.#speeds.note(this.#source, this.#ledger, this.#clock.now())
-      const told = training && (this.#training ?? 'unheard')
+      const told = training && (this.training ?? 'unheard')
       const hasLearnt = this.#hasLearnt
       return judge({ ledger: this.#ledger, source: this.#source, training: told, hasLearnt })
     } catch (error) {
@@ -92,7 +96,11 @@ export class Standing {
    * A trainer answers between two batches: what it said before holds until then, and nobody is kept
    * from hearing of the others.
    */
-  async #hearTraining({ trainer, checkpointer }: NonNullable<Asked['training']>): Promise<void> {
+  async #hearTraining(asked: NonNullable<Asked['training']>): Promise<void> {
+    const { trainer, checkpointer, loader } = asked
+    this.#loaderAsked ??= this.#hearLoader(loader).finally(() => {
+      this.#loaderAsked = undefined
+    })
     const both = Promise.all([trainer.ask.status(), checkpointer.ask.status()])
     const heard = both.then(([trainer, checkpoints]) => {
       this.#training = { trainer, checkpoints }
@@ -102,6 +110,15 @@ export class Standing {
     const late = sleep(patienceMs, this.#clock, enough.signal).catch(() => undefined)
     await Promise.race([heard, late]).finally(() => enough.abort())
     heard.catch(() => undefined)
+  }
+
+  /** Nobody waits for it: what it holds ready is only shown. */
+  async #hearLoader(loader: NonNullable<Asked['training']>['loader']): Promise<void> {
+    try {
+      this.#loader = await loader.ask.status()
+    } catch (error) {
+      if (!isFailure(error, 'unavailable')) throw error
+    }
   }
 
   #counted(ledger: LedgerStatus): LedgerStatus {

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync, rmSync, statSync } from 'node:fs'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
+import type { RunStatus } from '../../protocol/console.ts'
+import { encodeAnswer } from '../../protocol/console-lines.ts'
 import { sleep } from '../../src/clock.ts'
-import { Failure } from '../../src/failure.ts'
+import { Failure, hasCode, isFailure } from '../../src/failure.ts'
+import { ConsoleClient } from './console-client.ts'
+import { type Answer, Conversation } from './conversation.ts'
 
 /**
  * The work folder's socket: who listens on it holds the folder, and answers what is asked of the
@@ -24,16 +27,19 @@ export interface Patience {
 }
 const patient: Patience = { askMs: 5000, dyingMs: 3000 }
 
-/** A line in, an answer out. */
-export type Answer = (line: string) => Promise<unknown>
-
 export interface HeldWorkplace {
   release(): void
 }
 
+/** Connections at once. */
+const callersMax = 16
+
+/** What belongs to the console: the socket, and what was typed. */
+export const consoleFolder = (work: string): string => join(work, 'console')
+
 /** In the work folder; where its path is too long for a socket, in a folder of the user's own. */
 export function socketPath(work: string): string {
-  const inside = join(work, 'draftsmith.sock')
+  const inside = join(consoleFolder(work), 'draftsmith.sock')
   if (Buffer.byteLength(inside) <= socketPathMax) return inside
   const name = createHash('sha256').update(work).digest('hex').slice(0, 16)
   return join(tmpdir(), `draftsmith-${userInfo().uid}`, `${name}.sock`)
@@ -50,7 +56,7 @@ export async function holdWorkplace(
   { askMs, dyingMs }: Patience = patient,
 ): Promise<HeldWorkplace> {
   const path = socketPath(work)
-  makeOwnFolder(dirname(path), work)
+  for (const dir of new Set([consoleFolder(work), dirname(path)])) makeOwnFolder(dir)
   const until = Date.now() + dyingMs
   for (;;) {
     const server = await listen(path, answer)
@@ -68,17 +74,20 @@ const held = (work: string, pid: number | 'unknown'): Failure =>
     remedy: `See \`draftsmith status --work ${work}\`, stop it first, or give another work folder.`,
   })
 
-/** Outside the work folder the socket lies where anyone may make folders: only our own will do. */
-function makeOwnFolder(dir: string, work: string): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
-  if (dir === work) return
+/** Only our own will do, and nobody else may look into it. */
+function makeOwnFolder(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw cannotListen(dir, cause)
+  }
   const { uid, mode } = lstatSync(dir)
   if (uid === userInfo().uid && (mode & 0o077) === 0) return
   throw new Failure(
     'invalid',
     `the socket's folder is open to others. path=${dir}, want=uid ${userInfo().uid}, mode 700, ` +
       `found=uid ${uid}, mode ${(mode & 0o777).toString(8)}`,
-    { remedy: 'Remove it, or give a work folder with a shorter path.' },
+    { remedy: 'Remove it, or give another work folder.' },
   )
 }
 
@@ -96,7 +105,13 @@ function removeStale(path: string, stale: string | undefined): void {
 /** Undefined where the name is taken. */
 function listen(path: string, answer: Answer): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
-    const server = createServer((socket) => converse(socket, answer))
+    const callers = new Set<Socket>()
+    const server = createServer((socket) => {
+      if (callers.size >= callersMax) return refuse(socket)
+      callers.add(socket)
+      socket.once('close', () => callers.delete(socket))
+      new Conversation(socket, answer)
+    })
     // It stays for what comes later, such as a connection for which no descriptor is left.
     server.on('error', (error) => {
       if ('code' in error && error.code === 'EADDRINUSE') resolve(undefined)
@@ -115,18 +130,11 @@ const cannotListen = (path: string, cause: unknown): Failure =>
     remedy: 'Put work on a local disk that allows sockets.',
   })
 
-function converse(socket: Socket, answer: Answer): void {
+function refuse(socket: Socket): void {
+  const error = `too many consoles are connected. max=${callersMax}`
   socket.on('error', () => socket.destroy())
-  const lines = createInterface({ input: socket })
-  lines.on('error', () => lines.close())
-  lines.on('line', (line) => {
-    const reply = line === 'who' ? Promise.resolve({ pid: process.pid }) : answer(line)
-    reply
-      .catch((error: unknown) => ({
-        error: error instanceof Error ? error.message : String(error),
-      }))
-      .then((value) => socket.writable && socket.write(`${JSON.stringify(value)}\n`))
-  })
+  const told = encodeAnswer({ kind: 'error', error, remedy: 'Close one of them.' })
+  socket.end(told + encodeAnswer({ kind: 'end' }))
 }
 
 /**
@@ -135,49 +143,59 @@ function converse(socket: Socket, answer: Answer): void {
  */
 async function whoListens(path: string, askMs: number): Promise<number | 'unknown' | undefined> {
   try {
-    const reply = await ask(path, 'who', askMs)
-    const told = typeof reply === 'object' && reply !== null && 'pid' in reply
-    return told && typeof reply.pid === 'number' ? reply.pid : 'unknown'
+    const client = await ConsoleClient.connect(path, askMs)
+    client.close()
+    return client.pid
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    return code === 'ECONNREFUSED' || code === 'ENOENT' ? undefined : 'unknown'
+    return hasCode(error, 'ECONNREFUSED', 'ENOENT') ? undefined : 'unknown'
   }
+}
+
+/** What was said to a line. */
+export interface Told {
+  readonly text: string
+  readonly status?: RunStatus
+  readonly error?: string
+  readonly remedy?: string | null
 }
 
 /**
  * Asks the supervisor that holds the folder.
  *
- * @throws  Failure `unavailable`: nobody does
+ * @throws  Failure `unavailable`: nobody does; `invalid`: the socket is another user's
  */
-export async function askSupervisor(work: string, line: string): Promise<unknown> {
+export async function askSupervisor(work: string, line: string): Promise<Told> {
+  const { askMs } = patient
+  const client = await consoleOf(work)
+  const late = setTimeout(() => client.close(), askMs)
+  const texts: string[] = []
+  let told: Omit<Told, 'text'> = {}
   try {
-    return await ask(socketPath(work), line, patient.askMs)
-  } catch (cause) {
-    throw new Failure('unavailable', `no supervisor runs there. work=${work}`, {
-      cause,
-      remedy: 'Start one with `draftsmith run CONFIG`, or name its folder with --work.',
+    await client.ask(line, (answer) => {
+      if (answer.kind === 'text') texts.push(answer.text)
+      if (answer.kind === 'status') told = { ...told, status: answer.status }
+      if (answer.kind === 'error') told = { error: answer.error, remedy: answer.remedy }
     })
+    return { ...told, text: texts.join('\n') }
+  } catch (cause) {
+    throw isFailure(cause) ? cause : nobody(work, cause)
+  } finally {
+    clearTimeout(late)
+    client.close()
   }
 }
 
-function ask(path: string, line: string, askMs: number): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(path)
-    socket.setTimeout(askMs, () => socket.destroy(new Error(`no answer within ${askMs} ms`)))
-    socket.once('error', reject)
-    const replies = createInterface({ input: socket })
-    // It tells the socket's error a second time, and dies of it where nobody listens.
-    replies.on('error', reject)
-    replies.once('line', (reply) => {
-      socket.end()
-      // Of a supervisor that died amid its answer, half a line comes.
-      try {
-        resolve(JSON.parse(reply))
-      } catch (error) {
-        reject(error)
-      }
-    })
-    socket.once('close', () => reject(new Error('closed without an answer')))
-    socket.write(`${line}\n`)
-  })
+/** @throws  as `askSupervisor` */
+export async function consoleOf(work: string): Promise<ConsoleClient> {
+  try {
+    return await ConsoleClient.connect(socketPath(work), patient.askMs)
+  } catch (cause) {
+    throw isFailure(cause) ? cause : nobody(work, cause)
+  }
 }
+
+const nobody = (work: string, cause: unknown): Failure =>
+  new Failure('unavailable', `no supervisor runs there. work=${work}`, {
+    cause,
+    remedy: 'Start one with `draftsmith run CONFIG`, or name its folder with --work.',
+  })

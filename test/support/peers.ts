@@ -36,6 +36,7 @@ export const ledgerHandlers = (
   spooled: unasked('spooled'),
   quarantined: unasked('quarantined'),
   next: unasked('next'),
+  commit: unasked('commit'),
   wake: unasked('wake'),
   permit: unasked('permit'),
   release: unasked('release'),

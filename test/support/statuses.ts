@@ -1,6 +1,6 @@
 /** A run in its middle, as its status tells it; tests change what they are about. */
 import type { CheckpointerStatus } from '../../protocol/checkpointer.ts'
-import type { RunStatus, TrainingStatus } from '../../protocol/console.ts'
+import type { ActorStatus, RunStatus, TrainingStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { ImporterStatus, ReaderStatus } from '../../protocol/source.ts'
 import type { TrainerStatus } from '../../protocol/trainer.ts'
@@ -40,6 +40,7 @@ export const ledgerStatus = (of: Partial<LedgerStatus> = {}): LedgerStatus => ({
   spooled: { samples: 250, bytes: 2_500_000, tokens: 2500 },
   stored: { samples: 125, bytes: 1_250_000, tokens: 1250 },
   spool: { files: 125, bytes: 1_250_000, full: null },
+  granted: 0,
   toSend: 125,
   uploading: 30,
   permits: { open: 30, max: 100, inForce: 100, peak: 64 },
@@ -61,9 +62,11 @@ const measured = {
 export const trainingStatus = ({
   trainer = {},
   checkpoints = {},
+  loader = null,
 }: {
   readonly trainer?: Partial<TrainerStatus>
   readonly checkpoints?: Partial<CheckpointerStatus>
+  readonly loader?: TrainingStatus['loader']
 } = {}): TrainingStatus => ({
   trainer: {
     training: 'training-1',
@@ -100,6 +103,7 @@ export const trainingStatus = ({
     gaveUp: null,
     ...checkpoints,
   },
+  loader,
 })
 
 export const runStatus = (of: Partial<RunStatus> = {}): RunStatus => ({
@@ -119,4 +123,29 @@ export const runStatus = (of: Partial<RunStatus> = {}): RunStatus => ({
   },
   actors: null,
   ...of,
+})
+
+export const actorStatus = (id: string, of: Partial<ActorStatus> = {}): ActorStatus => ({
+  ...{ id, state: 'running', since: 0, restarts: 0, lastCause: null, work: '', busy: null },
+  ...{ heartbeatAgeMs: 10, pid: null, children: [] },
+  ...of,
+})
+
+export const smallTree = actorStatus('root', {
+  children: [
+    actorStatus('storage', {
+      children: [
+        actorStatus('ledger', { work: 'serving' }),
+        actorStatus('uploader/0', { restarts: 2, lastCause: 'killed', work: '3 of 50 lanes' }),
+      ],
+    }),
+    actorStatus('extraction', {
+      children: [
+        actorStatus('extractor/0', {
+          busy: { work: 'b000017: 8 rows', deadlineMs: 60_000 },
+          work: 'x',
+        }),
+      ],
+    }),
+  ],
 })

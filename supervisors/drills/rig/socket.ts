@@ -8,8 +8,8 @@ import type { Running } from './process.ts'
 
 /** A line as it is typed in the console; the answer's text. */
 export async function ask(job: Pick<Job, 'work'>, line: string): Promise<string> {
-  const { text, error } = (await askSupervisor(job.work, line)) as { text?: string; error?: string }
-  return text ?? `error: ${error}`
+  const { text, error } = await askSupervisor(job.work, line)
+  return error === undefined ? text : `error: ${error}`
 }
 
 /** The first status of which this is true. */
@@ -27,8 +27,7 @@ export function statusWhen(
 /** Undefined before the run listens. */
 async function statusOf(job: Pick<Job, 'work'>): Promise<RunStatus | undefined> {
   try {
-    const { status } = (await askSupervisor(job.work, 'status')) as { status?: RunStatus }
-    return status
+    return (await askSupervisor(job.work, 'status')).status
   } catch (error) {
     if (isFailure(error, 'unavailable')) return undefined
     throw error

@@ -196,3 +196,20 @@ test('saver: what cannot be put in order fails no save', async () => {
   assert.equal((await saver.save())?.step, 10)
   assert.deepEqual([saver.status().state, saver.status().lastError], ['idle', null])
 })
+
+test('saver: another time between saves counts from the last one', async () => {
+  const { saver, began, trainer, end, pass } = rig()
+  await pass(10 * minute)
+  saver.every(15)
+  await pass(5 * minute - 1)
+  assert.deepEqual(began, [])
+  await pass(1)
+  assert.deepEqual(began, [10])
+  await end()
+  trainer.step = 11
+  await pass(10 * minute)
+  saver.every(1)
+  await pass(0)
+  assert.deepEqual(began, [10, 11])
+  await end()
+})

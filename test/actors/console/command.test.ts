@@ -1,51 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { completions, runLine } from '../../../actors/console/command.ts'
-import { eta, perSecond } from '../../../actors/console/numbers.ts'
-import { statusText } from '../../../actors/console/text.ts'
-import type { ActorStatus, Killed, RootControl, RunStatus } from '../../../protocol/console.ts'
-import type { TrainerStatus } from '../../../protocol/trainer.ts'
-import { importerStatus, ledgerStatus, runStatus, trainingStatus } from '../../support/statuses.ts'
+import { completions, lasts, runLine } from '../../../actors/console/command.ts'
+import type { Desk, Hearing } from '../../../actors/console/desk.ts'
+import type { Killed, RootControl, RunStatus } from '../../../protocol/console.ts'
+import { liveKeysOf, settingsOfConfig } from '../../../src/config/live-settings.ts'
+import { parseConfig } from '../../../src/config/load.ts'
+import { runStatus, smallTree } from '../../support/statuses.ts'
 
-const member = (id: string, of: Partial<ActorStatus> = {}): ActorStatus => ({
-  id,
-  state: 'running',
-  since: 0,
-  restarts: 0,
-  lastCause: null,
-  work: '',
-  busy: null,
-  heartbeatAgeMs: 10,
-  pid: null,
-  children: [],
-  ...of,
-})
-
-const tree = member('root', {
-  children: [
-    member('storage', {
-      children: [
-        member('ledger', { work: 'serving' }),
-        member('uploader/0', { restarts: 2, lastCause: 'killed', work: '3 of 50 lanes' }),
-      ],
-    }),
-    member('extraction', {
-      children: [
-        member('extractor/0', { busy: { work: 'b000017: 8 rows', deadlineMs: 60_000 }, work: 'x' }),
-      ],
-    }),
-  ],
-})
-
-/** A root that does what it is told, and tells of it. */
 const thread: Killed = { pid: null, waitedFor: null }
 
+const { config } = parseConfig(
+  'store: file:///s\ndataset: { path: d }\ntarget: { path: t }\ntrain: {}',
+  { name: 'test', base: '/' },
+)
+
+/** A root that does what it is told, and tells of it. */
 function rootOf(
-  status: RunStatus = runStatus({ actors: tree }),
+  status: RunStatus = runStatus({ actors: smallTree }),
   { killed = thread }: { readonly killed?: Killed | null } = {},
 ) {
   const told: string[] = []
   let state = status.state
+  const configured = settingsOfConfig(config)
+  let inForce = configured
   const root: RootControl = {
     status: () => ({ ...status, state }),
     pause: async () => {
@@ -56,38 +33,76 @@ function rootOf(
       told.push('continue')
       if (state === 'paused') state = 'running'
     },
-    kill: async (actor) => {
+    kill: async (actor, awaited) => {
       told.push(`kill ${actor}`)
+      if (killed?.waitedFor) awaited({ work: killed.waitedFor, patienceMs: 60_000 })
       return killed
     },
-    setMaxParallel: async (requests) => void told.push(`set ${requests}`),
+    restart: async (actor) => void told.push(`restart ${actor}`),
+    settings: () => ({ keys: liveKeysOf(config), configured, inForce }),
+    set: async (changed) => {
+      told.push(`set ${JSON.stringify(changed)}`)
+      inForce = { ...inForce, ...changed }
+    },
     checkpoint: async () => {
       told.push('checkpoint')
       return '00000040-writer'
     },
+    drain: async () => void told.push('drain'),
     stop: () => void told.push('stop'),
+    note: (text) => void told.push(`note ${text}`),
   }
-  return { root, told }
+  const desk: Desk = {
+    root,
+    explain: async (asked) => `explained ${asked}`,
+    follow: async (actor, line) => line(`{"actor":"${actor}"}`),
+  }
+  return { desk, told }
+}
+
+/** Runs a line; what was said on the way stands before the answer. */
+async function run(desk: Desk, line: string): Promise<string> {
+  const said: string[] = []
+  const hearing: Hearing = {
+    say: (text) => said.push(text),
+    log: (text) => said.push(text),
+    columns: 100,
+    signal: new AbortController().signal,
+  }
+  const answer = await runLine(desk, line, hearing)
+  return [...said, answer].join('\n')
 }
 
 test('console: each command reaches the root', async () => {
-  const { root, told } = rootOf()
-  for (const line of ['pause', '  continue ', 'kill extractor/0', 'stop']) {
-    assert.notEqual(await runLine(root, line), '')
+  const { desk, told } = rootOf()
+  const lines = ['pause', '  continue ', 'kill extractor/0', 'restart ledger', 'drain', 'stop']
+  for (const line of [...lines, 'note all is  well']) {
+    assert.notEqual(await run(desk, line), '')
   }
-  assert.deepEqual(told, ['pause', 'continue', 'kill extractor/0', 'stop'])
-  assert.equal(await runLine(root, '   '), '')
-  assert.match(await runLine(root, 'help'), /kill ACTOR +end an actor/)
-  assert.match(await runLine(root, 'help'), /upload.maxParallel N .*until the process ends$/m)
+  assert.deepEqual(told, [...lines.map((line) => line.trim()), 'note all is well'])
+  assert.equal(await run(desk, '   '), '')
+  assert.match(await run(desk, 'help'), /kill ACTOR +end an actor/)
+  assert.match(await run(desk, 'help set'), /until the process ends/)
+  await assert.rejects(run(desk, 'help sett'), { message: /Nearest: set/ })
+  assert.equal(await run(desk, 'explain 17'), 'explained 17')
+  assert.equal(await run(desk, 'log supervisor'), '{"actor":"supervisor"}\n')
+  await assert.rejects(run(desk, 'log ledgr'), { message: /Nearest: ledger/ })
+  assert.deepEqual(['log x', 'kill', 'status', 'none', ''].map(lasts), [
+    true,
+    true,
+    false,
+    false,
+    false,
+  ])
 })
 
 test('console: a command that is none is answered by the nearest there is', async () => {
-  const { root, told } = rootOf()
-  await assert.rejects(runLine(root, 'puase'), {
+  const { desk, told } = rootOf()
+  await assert.rejects(run(desk, 'puase'), {
     kind: 'invalid',
     message: /puase. Nearest: pause/,
   })
-  await assert.rejects(runLine(root, 'constructor'), { kind: 'invalid' })
+  await assert.rejects(run(desk, 'constructor'), { kind: 'invalid' })
   assert.deepEqual(told, [])
 })
 
@@ -97,138 +112,86 @@ test('console: kill says what it ended, and what it waited for', async () => {
     [thread, `extractor/0 was ended; ${again}`],
     [
       { pid: null, waitedFor: 'b1: 4 rows' },
-      `extractor/0 was ended once it was outside native code (b1: 4 rows); ${again}`,
+      'extractor/0 is inside native code (b1: 4 rows): it is ended once it is outside, ' +
+        'waited for 60 s at most.\nextractor/0 was ended once it was outside ' +
+        `native code (b1: 4 rows); ${again}`,
     ],
     [{ pid: 77, waitedFor: null }, `extractor/0, process 77, was ended; ${again}`],
     [null, 'extractor/0 is not up: there was nothing to end.'],
   ]
   for (const [killed, said] of cases) {
-    const { root } = rootOf(undefined, { killed })
-    assert.equal(await runLine(root, 'kill extractor/0'), said)
+    const { desk } = rootOf(undefined, { killed })
+    assert.equal(await run(desk, 'kill extractor/0'), said)
   }
 })
 
 test('console: kill names the nearest actor, or all of them, and never a supervisor', async () => {
-  const { root, told } = rootOf()
-  await assert.rejects(runLine(root, 'kill extractor/1'), { message: /Nearest: extractor\/0/ })
-  await assert.rejects(runLine(root, 'kill'), { message: /Known: ledger, uploader\/0, extractor/ })
-  await assert.rejects(runLine(root, 'kill storage'), { kind: 'invalid' })
+  const { desk, told } = rootOf()
+  await assert.rejects(run(desk, 'kill extractor/1'), { message: /Nearest: extractor\/0/ })
+  await assert.rejects(run(desk, 'kill'), { message: /Known: ledger, uploader\/0, extractor/ })
+  await assert.rejects(run(desk, 'kill storage'), { kind: 'invalid' })
   assert.deepEqual(told, [])
 })
 
-test('console: set takes the one key there is and a whole number in its range', async () => {
-  const { root, told } = rootOf()
-  assert.match(await runLine(root, 'set upload.maxParallel 200'), /At most 200 .* stays as it is/)
-  assert.deepEqual(told, ['set 200'])
+test('console: set takes each setting within its range, else says the range', async () => {
+  const { desk, told } = rootOf()
+  assert.match(await run(desk, 'set upload.maxParallel 200'), /is 200 from now on.* stays as it is/)
+  assert.match(await run(desk, 'set spool.maxBytes 1.5GB'), /^spool.maxBytes is 1.5 GB from now on/)
+  assert.match(await run(desk, 'set log.level debug'), /is debug from now on/)
+  const done = [
+    'set {"upload.maxParallel":200}',
+    'set {"spool.maxBytes":1500000000}',
+    'set {"log.level":"debug"}',
+  ]
+  assert.deepEqual(told, done)
   for (const value of ['', '0', '-3', '2.5', '1e2', '10001', 'many']) {
     const message = /want=1 to 10000/
-    await assert.rejects(runLine(root, `set upload.maxParallel ${value}`), { message })
+    await assert.rejects(run(desk, `set upload.maxParallel ${value}`), { message })
   }
-  const message = /Known: upload.maxParallel/
-  for (const line of ['set', 'set upload.threads 4'])
-    await assert.rejects(runLine(root, line), { message })
-  assert.deepEqual(told, ['set 200'])
+  const refused: readonly [string, RegExp][] = [
+    ['commit.seconds 0', /want=more than 0, to 86400, found=0/],
+    ['spool.maxBytes 0', /want=a size from 1B up/],
+    ['spool.keepFree -1', /want=a size from 0B up/],
+    ['train.checkpointMinutes never', /want=more than 0, to 525600/],
+    ['log.level loud', /want=trace, debug, info/],
+    ['upload.threads 4', /no setting that may change now. Known: .*commit.every/],
+    ['commit.evry 4', /Nearest: commit.every/],
+  ]
+  for (const [line, message] of refused) {
+    await assert.rejects(run(desk, `set ${line}`), { kind: 'invalid', message })
+  }
+  assert.deepEqual(told, done)
+})
+
+test('console: set alone shows what is in force, and what was configured', async () => {
+  const { desk } = rootOf()
+  await run(desk, 'set commit.every 5')
+  const lines = (await run(desk, 'set')).split('\n').slice(1)
+  assert.match(lines.join('\n'), /^commit.every +5 +.*, configured 1000\)$/m)
+  assert.match(
+    lines.join('\n'),
+    /^spool.keepFree +20.0 GB +[^,]*\(a size from 0B up, such as 20GB\)$/m,
+  )
 })
 
 test('console: a pause that took no hold is not said to have', async () => {
-  const { root } = rootOf(runStatus({ state: 'replaying' }))
-  await assert.rejects(runLine(root, 'pause'), { kind: 'invalid', message: /state=replaying/ })
+  const { desk } = rootOf(runStatus({ state: 'replaying' }))
+  await assert.rejects(run(desk, 'pause'), { kind: 'invalid', message: /state=replaying/ })
 })
 
 test('console: a line that was begun is completed, actors after kill', () => {
-  const { root } = rootOf()
-  assert.deepEqual(completions(root, 'st'), ['status', 'stop'])
-  assert.deepEqual(completions(root, 'kill upl'), ['kill uploader/0'])
-  assert.deepEqual(completions(root, 'kill uploader/0 '), [])
-  assert.deepEqual(completions(root, 'pause x'), [])
-  assert.deepEqual(completions(root, 'set up'), ['set upload.maxParallel '])
-})
-
-test('status text: rows, store, spool, speed, and the tree with its restarts', async () => {
-  const { root } = rootOf()
-  const lines = (await runLine(root, 'status')).split('\n')
-  assert.equal(lines[0], 'running: run run-1, pid 42')
-  assert.ok(lines.some((line) => /^rows 600 of 1,000 examined: 200 were there/.test(line)))
-  assert.ok(lines.some((line) => /skipped: 3 empty, 1 too long$/.test(line)))
-  assert.ok(lines.some((line) => /^store 400 committed, 20 stored and not yet/.test(line)))
-  assert.ok(
-    lines.some((line) => /30 of 100 permits for requests given out \(64 at the peak\)$/.test(line)),
-  )
-  assert.ok(lines.some((line) => /^ {4}uploader\/0 .*restarts 2, last: killed, 3 of/.test(line)))
-  assert.ok(lines.some((line) => /extractor\/0 .*, b000017: 8 rows$/.test(line)))
-})
-
-test('status text: an import speaks of files, a run of rows, and neither of the other', () => {
-  const text = statusText(runStatus({ source: importerStatus() }), 0)
-  assert.match(
-    text,
-    /^files 304 of 400 examined: 50 were there, 247 imported, 4 in hand, left alone: 1 it cannot /m,
-  )
-  assert.match(text, /tokens\/s imported;/)
-  assert.doesNotMatch(text, /extract|batch|\d rows/)
-  assert.doesNotMatch(statusText(runStatus(), 0), /import|^files/m)
-})
-
-test('status text: each failed sample is named, and a full spool says why', () => {
-  const ledger = ledgerStatus({
-    failed: [{ hash: 'ab', reason: 'access denied' }],
-    spool: { files: 1, bytes: 1e9, full: 'spool.maxBytes is reached' },
-  })
-  const text = statusText(runStatus({ ledger, run: '' }), 0)
-  assert.match(text, /^failed ab: access denied$/m)
-  assert.match(text, /; full: spool.maxBytes is reached;/)
-  assert.match(text, /run \(not known yet\)/)
-})
-
-test('status text: while the store is busy it tells the cap in force, and the whole one', () => {
-  const permits = { open: 40, max: 99, inForce: 49, peak: 99 }
-  const text = statusText(runStatus({ ledger: ledgerStatus({ permits }) }), 0)
-  assert.match(
-    text,
-    /40 of 49 permits for requests given out \(99 at the peak; the store is busy: adapting/,
-  )
-  assert.match(text, /, up to 99 once it answers\)/)
-})
-
-test('status text: of a training, how far it is, what it is worth, and what is saved', () => {
-  const text = statusText(runStatus({ source: null, training: trainingStatus() }), 120_000)
-  for (const line of [
-    /^training training-1: computing, step 50 of 200, epoch 2 of 6, 1,200 samples, 30,000/m,
-    /, 1,235 tokens\/s on cpu, 01:13 left, 2 % outside onnxruntime, transfers 0 %$/m,
-    /^ {2}loss 1\.500, 62\.5 % right, τ 2\.35, lr 0\.000600, gradient 0\.500$/m,
-    /^ {2}right by slot: 75 % 50 %$/m,
-    /^ {2}held out at step 40, 512 samples: loss 1\.500/m,
-    /^checkpoints 00000040-writer, 2\.5 MB, 01:00 ago$/m,
-  ]) {
-    assert.match(text, line)
-  }
-  const elsewhere = (trainer: Partial<TrainerStatus>) =>
-    statusText(runStatus({ training: trainingStatus({ trainer }) }), 0)
-  const batches = { done: 3, of: 8 }
-  assert.match(elsewhere({ batches }), /computing, step 50 of 200, batches 3 of 8, epoch 2 of 6/)
-  assert.match(elsewhere({ transferShare: 0.4 }), /2 % outside onnxruntime, transfers 40 %$/m)
-  assert.match(elsewhere({ transferShare: null }), /onnxruntime, transfers not told apart$/m)
-  assert.doesNotMatch(elsewhere({ outsideShare: null }), /onnxruntime|transfers/)
-  const trouble = trainingStatus({ checkpoints: { last: null, lastError: 'access denied' } })
-  assert.match(
-    statusText(runStatus({ training: trouble }), 0),
-    /the last try failed: access denied$/m,
-  )
+  const { desk } = rootOf()
+  assert.deepEqual(completions(desk, 'st'), ['status', 'stop'])
+  assert.deepEqual(completions(desk, 'restart le'), ['restart ledger'])
+  assert.deepEqual(completions(desk, 'help che'), ['help checkpoint'])
+  assert.deepEqual(completions(desk, 'kill upl'), ['kill uploader/0'])
+  assert.deepEqual(completions(desk, 'kill uploader/0 '), [])
+  assert.deepEqual(completions(desk, 'pause x'), [])
+  assert.deepEqual(completions(desk, 'set up'), ['set upload.maxParallel '])
 })
 
 test('console: a checkpoint on demand tells its name', async () => {
-  const { root, told } = rootOf()
-  assert.equal(await runLine(root, 'checkpoint'), 'Saved: checkpoints/00000040-writer')
+  const { desk, told } = rootOf()
+  assert.equal(await run(desk, 'checkpoint'), 'Saved: checkpoints/00000040-writer')
   assert.deepEqual(told, ['checkpoint'])
-})
-
-test('status text: before an actor has answered, what is known is told', () => {
-  const text = statusText(runStatus({ source: null, ledger: null }), 0)
-  assert.equal(text.split('\n').length, 3)
-})
-
-test('status text: times and speeds read well at any size', () => {
-  assert.deepEqual([59, 61, 3600, 90_061].map(eta), ['00:59', '01:01', '1:00:00', '25:01:01'])
-  assert.deepEqual([null, Number.NaN, Number.POSITIVE_INFINITY].map(eta), ['?', '?', '?'])
-  assert.deepEqual([0, 1.25, 99.94, 12_345.6].map(perSecond), ['0.0', '1.3', '99.9', '12,346'])
 })

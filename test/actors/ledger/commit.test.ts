@@ -104,3 +104,17 @@ test('committer: one that failed commits nothing more, and tells whoever asks', 
   await assert.rejects(committer.flush(), { message: 'superseded' })
   assert.equal(committer.waiting, 2)
 })
+
+test('committer: another rule holds for what waits, too', async () => {
+  const { committer, clock, story, succeed } = open({ every: 1000, seconds: 10 })
+  for (let n = 0; n < 3; n++) committer.add(entry(n))
+  committer.follow({ seconds: 1 })
+  clock.advance(999)
+  assert.deepEqual(story, [])
+  clock.advance(1)
+  assert.deepEqual(story, ['append 3'])
+  await succeed()
+  committer.add(entry(4))
+  committer.follow({ every: 1 })
+  assert.deepEqual(story.slice(2), ['append 1'])
+})

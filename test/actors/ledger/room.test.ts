@@ -83,3 +83,13 @@ test('room: who is not known to write is granted nothing', () => {
   const room = roomOf({ maxBytes: 100, keepFree: 0 })
   assert.throws(() => room.ask('uploader/0', 1, plenty), /actor=uploader\/0/)
 })
+
+test('room: a limit that is lowered makes writers wait, and refuses nobody for good', () => {
+  const room = roomOf({ maxBytes: 100, keepFree: 0 })
+  room.limit({ maxBytes: 50 })
+  const why = room.ask('extractor/0', 60, plenty)
+  assert.equal(why, 'spool.maxBytes is reached: 0 B wait for the store, and a batch has 60 B')
+  room.limit({ maxBytes: 60, keepFree: 10 })
+  assert.equal(room.ask('extractor/0', 60, plenty), null)
+  assert.match(room.ask('extractor/1', 0, 69) ?? '', /^the disk must keep 10 B free/)
+})

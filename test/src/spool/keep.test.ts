@@ -153,3 +153,11 @@ test('keep: on a small disk that is full in truth, no short file is ever there (
     return t.skip(`no small disk can be mounted here: ${run.stderr ?? run.error}`)
   assert.deepEqual(JSON.parse(String(run.stdout)), [true, [true, 0, null, 1], [600 << 10]])
 })
+
+test('keep: what the disk keeps free may be changed, and those that wait heed it', async (t) => {
+  const { keeper, waits } = await rig(t, { keepFree: 100, free: async () => 120 })
+  const kept = keeper.keep(sample(50))
+  keeper.keepFree(70)
+  assert.equal(await kept, true)
+  assert.match(waits[0] ?? '', /keepFree=100 bytes/)
+})

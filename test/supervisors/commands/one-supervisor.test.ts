@@ -45,7 +45,8 @@ test('a second supervisor is refused with code 3, and the first goes on unharmed
   assert.deepEqual([source.of, source.rows], ['rows', 12])
   assert.equal(actors.id, 'root')
   // Only its owner may open it.
-  assert.equal(statSync(join(work, 'draftsmith.sock')).mode & 0o777, 0o600)
+  assert.equal(statSync(join(work, 'console', 'draftsmith.sock')).mode & 0o777, 0o600)
+  assert.equal(statSync(join(work, 'console')).mode & 0o777, 0o700)
 
   const folderHeld = [/another supervisor works in this folder/, new RegExp(`pid=${pid}\\b`)]
   assertRefused(sameFolder, { code: 3, says: [...folderHeld, /draftsmith status/] })

@@ -42,10 +42,10 @@ test('report: a training that was stopped says how far it came, and what goes on
 })
 
 test('report: a training that had more epochs than are wanted now says so', () => {
-  const { trainer, checkpoints } = trainingStatus()
+  const { trainer, ...beside } = trainingStatus()
   const over = { ...trainer, step: 200, outcome: { steps: 200 } }
   const seenBy = (epoch: number) => {
-    const training = { trainer: { ...over, epoch, epochs: 3 }, checkpoints }
+    const training = { trainer: { ...over, epoch, epochs: 3 }, ...beside }
     const status = runStatus({ source: null, training })
     return resultText({ code: 0, failure: null, status }, { json: false })
   }

@@ -2,14 +2,21 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { askSupervisor, holdWorkplace, socketPath } from '../../../supervisors/run/workplace.ts'
+import type { Answer } from '../../../supervisors/run/conversation.ts'
+import {
+  askSupervisor,
+  consoleOf,
+  holdWorkplace,
+  socketPath,
+} from '../../../supervisors/run/workplace.ts'
 import { scratch } from '../../support/target-run.ts'
 
-const echo = async (line: string) => ({ echo: line })
+const echo: Answer = async (line, { tell }) => tell({ kind: 'text', text: line })
+const told = (text: string) => ({ text })
 
 /** For those that are to be refused. */
 const hasty = { askMs: 300, dyingMs: 100 }
@@ -25,7 +32,7 @@ async function holderOf(work: string, then: 'idle' | 'busy'): Promise<ChildProce
   const entry = new URL('../../../supervisors/run/workplace.js', import.meta.url).href
   const program = `
     const { holdWorkplace } = await import(${JSON.stringify(entry)})
-    await holdWorkplace(${JSON.stringify(work)}, async () => ({ text: 'alive' }))
+    await holdWorkplace(${JSON.stringify(work)}, async () => undefined)
     process.stdout.write('holds')
     if (${then === 'busy'}) setTimeout(() => { for (;;); }, 10)
     else setInterval(() => undefined, 1000)`
@@ -39,18 +46,20 @@ async function holderOf(work: string, then: 'idle' | 'busy'): Promise<ChildProce
 test('workplace: who asks a folder is answered by its holder; only its owner may', async (t) => {
   const work = await scratch(t)
   await hold(t, work)
-  assert.deepEqual(await askSupervisor(work, 'status'), { echo: 'status' })
+  assert.deepEqual(await askSupervisor(work, 'status'), told('status'))
   assert.equal(lstatSync(socketPath(work)).mode & 0o777, 0o600)
+  assert.equal(lstatSync(dirname(socketPath(work))).mode & 0o777, 0o700)
 })
 
 test('workplace: what an answer fails with reaches the asker; the next is answered', async (t) => {
   const work = await scratch(t)
-  await hold(t, work, async (line) => {
+  await hold(t, work, async (line, caller) => {
     if (line === 'bad') throw new Error('no such command')
-    return { echo: line }
+    await echo(line, caller)
   })
-  assert.deepEqual(await askSupervisor(work, 'bad'), { error: 'no such command' })
-  assert.deepEqual(await askSupervisor(work, 'good'), { echo: 'good' })
+  const bad = { text: '', error: 'no such command', remedy: null }
+  assert.deepEqual(await askSupervisor(work, 'bad'), bad)
+  assert.deepEqual(await askSupervisor(work, 'good'), told('good'))
 })
 
 test('workplace: a second is refused while the first lives, and told its pid', async (t) => {
@@ -60,7 +69,7 @@ test('workplace: a second is refused while the first lives, and told its pid', a
     kind: 'superseded',
     message: new RegExp(`work=${work}, pid=${process.pid}$`),
   })
-  assert.deepEqual(await askSupervisor(work, 'still'), { echo: 'still' })
+  assert.deepEqual(await askSupervisor(work, 'still'), told('still'))
 })
 
 test('workplace: one whose thread is busy lives too, and is not taken over', async (t) => {
@@ -83,7 +92,7 @@ test('workplace: the socket of one that was killed is taken over', async (t) => 
   assert.ok(existsSync(socketPath(work)))
   await assert.rejects(askSupervisor(work, 'status'), { kind: 'unavailable' })
   await hold(t, work)
-  assert.deepEqual(await askSupervisor(work, 'status'), { echo: 'status' })
+  assert.deepEqual(await askSupervisor(work, 'status'), told('status'))
 })
 
 test('workplace: released, it is free for the next, and nobody answers', async (t) => {
@@ -96,7 +105,8 @@ test('workplace: released, it is free for the next, and nobody answers', async (
 
 test('workplace: half an answer of one that dies is no answer', async (t) => {
   const work = await scratch(t)
-  const server = createServer((socket) => socket.end('{"status": {"ru'))
+  const server = createServer((socket) => socket.end('{"v":1,"kind":"wh'))
+  mkdirSync(dirname(socketPath(work)))
   server.listen(socketPath(work))
   await once(server, 'listening')
   t.after(() => server.close())
@@ -109,7 +119,7 @@ test('workplace: for a long path the socket lies in a folder of the user alone',
   const path = socketPath(work)
   assert.ok(Buffer.byteLength(path) <= 100)
   await hold(t, work)
-  assert.deepEqual(await askSupervisor(work, 'status'), { echo: 'status' })
+  assert.deepEqual(await askSupervisor(work, 'status'), told('status'))
   assert.equal(lstatSync(dirname(path)).mode & 0o777, 0o700)
   assert.notEqual(path, socketPath(`${work}2`))
 })
@@ -132,4 +142,84 @@ test('workplace: a folder that takes no socket is refused by its name', async (t
   const work = join(await scratch(t), 'file')
   writeFileSync(work, '')
   await assert.rejects(holdWorkplace(work, echo), (error: Error) => /file/.test(error.message))
+})
+
+/** All that a socket says to these bytes, to its end. */
+async function raw(work: string, ...texts: readonly string[]): Promise<string[]> {
+  const socket = connect(socketPath(work)).setEncoding('utf8')
+  let said = ''
+  socket.on('data', (text: string) => {
+    said += text
+  })
+  for (const text of texts) socket.write(text)
+  await once(socket, 'close')
+  return said.split('\n').filter((line) => line !== '')
+}
+
+test('workplace: a line that is too long is refused, and its connection closed', async (t) => {
+  const work = await scratch(t)
+  await hold(t, work)
+  const [said] = await raw(work, 'x'.repeat(8193))
+  assert.match(said, /"v":1,"kind":"error","error":"a line is too long. max=8192"/)
+  assert.deepEqual(await askSupervisor(work, 'still'), told('still'))
+})
+
+test('workplace: no more than sixteen are connected; the next is told so', async (t) => {
+  const work = await scratch(t)
+  await hold(t, work)
+  const open = await Promise.all(Array.from({ length: 16 }, () => consoleOf(work)))
+  await assert.rejects(consoleOf(work), { kind: 'unavailable', message: /too many consoles/ })
+  await assert.rejects(holdWorkplace(work, echo, hasty), { kind: 'superseded' })
+  for (const client of open) client.close()
+  await Promise.all(open.map((client) => client.ended))
+})
+
+test('workplace: who reads nothing is told so much at most, and holds up no other', async (t) => {
+  const work = await scratch(t)
+  const line = 'x'.repeat(1 << 16)
+  const lines = 200
+  await hold(t, work, async (asked, { tell }) => {
+    if (asked === 'flood') for (let i = 0; i < lines; i++) tell({ kind: 'log', line })
+    else tell({ kind: 'text', text: asked })
+  })
+  const slow = connect(socketPath(work)).setEncoding('utf8').pause()
+  slow.write('flood\nafter\n')
+  assert.deepEqual(await askSupervisor(work, 'other'), told('other'))
+  let said = ''
+  slow.on('data', (text: string) => {
+    said += text
+    if (said.includes('"text":"after"')) slow.end()
+  })
+  slow.resume()
+  await once(slow, 'close')
+  const left = /… (?<left>\d+) lines of the log are left out/.exec(said)?.groups?.left
+  assert.equal(said.split('"kind":"log"').length - 1 + Number(left), lines)
+})
+
+test('workplace: an empty line ends the command under way; the next is answered', async (t) => {
+  const work = await scratch(t)
+  await hold(t, work, async (line, caller) => {
+    if (line !== 'follow') return await echo(line, caller)
+    caller.tell({ kind: 'log', line: 'first' })
+    await new Promise((resolve) => caller.signal.addEventListener('abort', resolve))
+  })
+  const client = await consoleOf(work)
+  await client.ask('follow', () => client.interrupt())
+  const heard: unknown[] = []
+  await client.ask('next', (answer) => heard.push(answer))
+  assert.deepEqual(heard, [{ kind: 'text', text: 'next' }])
+  client.close()
+})
+
+test('workplace: another version of the program is not talked to', async (t) => {
+  const work = await scratch(t)
+  const server = createServer((socket) => socket.write('{"v":2,"kind":"who","pid":1}\n'))
+  mkdirSync(dirname(socketPath(work)))
+  server.listen(socketPath(work))
+  await once(server, 'listening')
+  t.after(() => server.close())
+  await assert.rejects(askSupervisor(work, 'status'), {
+    kind: 'invalid',
+    message: /want=version 1, found=2/,
+  })
 })

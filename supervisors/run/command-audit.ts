@@ -1,0 +1,55 @@
+import { appendFileSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { hasCode } from '../../src/failure.ts'
+
+/** Who told the run what, and what came of it: a line of JSON each, kept in the work folder. */
+
+export interface Source {
+  readonly from: 'terminal' | 'socket'
+  /** The user, and the process as it says itself; null where it does not. */
+  readonly uid: number | null
+  readonly pid: number | null
+}
+
+export interface Noted extends Source {
+  readonly line: string
+  /** `begun` of what may last, `done`, or why not. */
+  readonly outcome: string
+}
+
+/** Beyond it the file is put aside, in place of the one before. */
+const fileBytesMax = 1 << 20
+const textMax = 500
+
+export class CommandAudit {
+  readonly #file: string
+  readonly #now: () => number
+
+  constructor(work: string, now: () => number = Date.now) {
+    this.#file = join(work, 'audit.jsonl')
+    this.#now = now
+  }
+
+  /** A disk that takes nothing loses the line, and harms nobody. */
+  note({ line, outcome, ...source }: Noted): void {
+    const time = new Date(this.#now()).toISOString()
+    const noted = { time, ...source, line: cut(line), outcome: cut(outcome) }
+    try {
+      this.#makeRoom()
+      appendFileSync(this.#file, `${JSON.stringify(noted)}\n`, { mode: 0o600 })
+    } catch (error) {
+      if (!(error instanceof Error && 'syscall' in error)) throw error
+    }
+  }
+
+  #makeRoom(): void {
+    try {
+      if (statSync(this.#file).size < fileBytesMax) return
+      renameSync(this.#file, this.#file.replace(/\.jsonl$/, '.1.jsonl'))
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error
+    }
+  }
+}
+
+const cut = (text: string): string => (text.length <= textMax ? text : `${text.slice(0, textMax)}…`)

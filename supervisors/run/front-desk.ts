@@ -1,0 +1,70 @@
+import { completions, lasts, runLine } from '../../actors/console/command.ts'
+import type { Desk, Hearing } from '../../actors/console/desk.ts'
+import type { RunStatus } from '../../protocol/console.ts'
+import { completeWord, pollWord } from '../../protocol/console-lines.ts'
+import { explain, isFailure } from '../../src/failure.ts'
+import { CommandAudit, type Source } from './command-audit.ts'
+import type { Answer, Caller } from './conversation.ts'
+
+/** Of lines that come over the socket: who is there draws his own for his own terminal. */
+const socketColumns = 100
+
+/** Where every command comes by, from wherever: it is run, and noted. */
+export class FrontDesk {
+  readonly #desk: Desk
+  readonly #audit: CommandAudit
+
+  constructor(desk: Desk, work: string) {
+    this.#desk = desk
+    this.#audit = new CommandAudit(work)
+  }
+
+  status(): RunStatus {
+    return this.#desk.root.status()
+  }
+
+  completions(line: string): string[] {
+    return completions(this.#desk, line)
+  }
+
+  /** @throws  as `runLine` */
+  async run(line: string, source: Source, hearing: Hearing): Promise<string> {
+    const note = (outcome: string) => this.#audit.note({ ...source, line: line.trim(), outcome })
+    if (lasts(line)) note('begun')
+    try {
+      const answer = await runLine(this.#desk, line, hearing)
+      if (line.trim() !== '') note('done')
+      return answer
+    } catch (error) {
+      // A bug of what is only said and shown must not end the run: it is told, and noted whole.
+      const isBug = !isFailure(error)
+      note(isBug && error instanceof Error ? `bug: ${error.stack}` : `refused: ${explain(error)}`)
+      throw error
+    }
+  }
+
+  /** Whoever asks over the socket. */
+  readonly answer: Answer = async (line, caller) => {
+    const [word, ...rest] = line.split(' ')
+    if (word === completeWord) {
+      return caller.tell({ kind: 'choices', choices: this.completions(rest.join(' ')) })
+    }
+    if (word === pollWord) return caller.tell({ kind: 'status', status: this.status() })
+    await this.#answerCommand(line, caller)
+  }
+
+  async #answerCommand(line: string, { pid, signal, tell }: Caller): Promise<void> {
+    const source: Source = { from: 'socket', uid: process.getuid?.() ?? null, pid }
+    const text = await this.run(line, source, {
+      say: (text) => tell({ kind: 'text', text }),
+      log: (line) => tell({ kind: 'log', line }),
+      columns: socketColumns,
+      signal,
+    })
+    if (statusCommands.has(line.trim())) tell({ kind: 'status', status: this.status() })
+    if (text !== '') tell({ kind: 'text', text })
+  }
+}
+
+/** Their askers may draw the same by themselves, as wide as they are. */
+const statusCommands: ReadonlySet<string> = new Set(['status', 'tree', 'top'])

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises'
+import { sleep } from '../../src/clock.ts'
+import type { PreemptionConfig } from '../../src/config/schema.ts'
+import { hasCode } from '../../src/failure.ts'
+import { describeError, type Log } from '../../src/log.ts'
+import { timeLeft } from './preemption-notice.ts'
+
+/** Looks for word that the machine is taken away: a file, or what a metadata service answers. */
+
+const answerMs = 3000
+const tokenPath = '/latest/api/token'
+const tokenSeconds = '21600'
+/** Each service wants its own, and does not mind the others'. */
+const headers = { 'Metadata-Flavor': 'Google', Metadata: 'true' }
+
+export interface WatchParts {
+  readonly log: Pick<Log, 'info' | 'warn'>
+  /** Called once, with the time that is left. */
+  readonly noticed: (leftMs: number) => void
+}
+
+export class PreemptionWatch {
+  readonly #config: PreemptionConfig
+  readonly #parts: WatchParts
+  readonly #closed = new AbortController()
+  #token: string | undefined
+  #trouble: string | null = null
+  /** Settles when it looks no more. */
+  readonly ended: Promise<void>
+
+  constructor(config: PreemptionConfig, parts: WatchParts) {
+    this.#config = config
+    this.#parts = parts
+    this.ended = this.#watch()
+  }
+
+  close(): void {
+    this.#closed.abort()
+  }
+
+  async #watch(): Promise<void> {
+    const { everySeconds, noticeSeconds } = this.#config
+    const { signal } = this.#closed
+    while (!signal.aborted) {
+      const text = await this.#look()
+      const moment = { now: Date.now(), usualMs: noticeSeconds * 1000 }
+      const leftMs = text === null ? null : timeLeft(text, moment)
+      if (leftMs !== null && !signal.aborted) {
+        const seconds = Math.round(leftMs / 1000)
+        this.#parts.log.warn({ seconds }, 'this machine is taken away: what is under way is saved')
+        return this.#parts.noticed(leftMs)
+      }
+      await sleep(everySeconds * 1000, undefined, signal).catch(() => undefined)
+    }
+  }
+
+  /** What stands there; null where nothing does. Trouble is told when it begins, and its end. */
+  async #look(): Promise<string | null> {
+    const { file, url = '' } = this.#config
+    try {
+      const text = await (file === undefined ? this.#ask(url) : readNotice(file))
+      if (this.#trouble !== null) this.#parts.log.info('the spot notice can be looked for again')
+      this.#trouble = null
+      return text
+    } catch (error) {
+      const reason = describeError(error).message
+      if (this.#trouble === null) {
+        this.#parts.log.warn({ reason }, 'the spot notice cannot be looked for; it is tried again')
+      }
+      this.#trouble = reason
+      return null
+    }
+  }
+
+  async #ask(url: string): Promise<string | null> {
+    let answer = await this.#get(url)
+    if (answer.status === 401) {
+      await answer.body?.cancel()
+      this.#token = await this.#newToken(url)
+      answer = await this.#get(url)
+    }
+    if (answer.status === 200) return await answer.text()
+    await answer.body?.cancel()
+    if (answer.status === 404) return null
+    throw new Error(`status ${answer.status} from ${url}`)
+  }
+
+  #get(url: string): Promise<Response> {
+    const token = this.#token
+    const own: [string, string][] = token === undefined ? [] : [['X-aws-ec2-metadata-token', token]]
+    return this.#fetch(url, { headers: [...Object.entries(headers), ...own] })
+  }
+
+  /** Of Amazon's service, version 2. */
+  async #newToken(url: string): Promise<string> {
+    const ttl = { 'X-aws-ec2-metadata-token-ttl-seconds': tokenSeconds }
+    const answer = await this.#fetch(new URL(tokenPath, url).href, { method: 'PUT', headers: ttl })
+    const token = await answer.text()
+    if (answer.status === 200) return token
+    throw new Error(`status ${answer.status} in place of a token from ${url}`)
+  }
+
+  #fetch(url: string, request: RequestInit): Promise<Response> {
+    const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(answerMs)])
+    return fetch(url, { ...request, redirect: 'error', signal })
+  }
+}
+
+async function readNotice(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  }
+}
