@@ -8,6 +8,7 @@
  *     {"stats": true}     answered by {"stats": { … }}
  *     {"anew": true}      as "stats"; from now on the peak is that of what is open after this
  *     {"away": true}      nobody listens any more, until {"away": false}; answered the same
+ *     {"secrets": { … }}   adds access keys, each with its secret; answered by how many there are
  *     {"left": true}      answered by {"left": [ … ]}: how often each fault may still be used
  */
 import { readFileSync } from 'node:fs'
@@ -23,6 +24,7 @@ const lineSchema = z.union([
   z.object({ anew: z.literal(true) }),
   z.object({ left: z.literal(true) }),
   z.object({ away: z.boolean() }),
+  z.object({ secrets: z.record(z.string(), z.string()) }),
 ])
 
 const usage = `Usage: node dist/src/dev-s3/main.js [options]
@@ -85,6 +87,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if ('away' in asked) {
     await (asked.away ? server.leave() : server.comeBack())
     print(asked)
+  } else if ('secrets' in asked) {
+    for (const [id, secret] of Object.entries(asked.secrets)) server.secrets.set(id, secret)
+    print({ secrets: server.secrets.size })
   } else if ('left' in asked) {
     print({ left: server.faults.map(({ times }) => times) })
   } else {

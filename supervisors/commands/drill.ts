@@ -45,8 +45,12 @@ export async function drill(names: readonly string[], options: DrillOptions): Pr
   // What was killed may write a last time.
   const leave = () => rmSync(dir, { recursive: true, force: true, maxRetries: 20 })
   process.once('exit', leave)
-  onEndSignals((signal) => process.exit(exitCodeOf(signal)))
   const ground = new Ground(await materialsIn(dir, options), options.seed)
+  onEndSignals((signal, urgency) => {
+    const end = () => process.exit(exitCodeOf(signal))
+    if (urgency === 'drain') void ground.leave().finally(end)
+    else end()
+  })
   const reports: DrillReport[] = []
   for (const one of chosen) reports.push(await shown(one, ground, json))
   if (json) process.stdout.write(`${JSON.stringify(document(reports, options.seed))}\n`)

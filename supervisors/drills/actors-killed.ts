@@ -117,8 +117,10 @@ export const actorsKilledByOrder: Drill = {
   seconds: 12,
   async run(rig) {
     const running = rig.start(slow)
-    const order = ['extractor/0', 'uploader/0', 'ledger', 'reader']
-    for (const [index, actor] of order.entries()) await killByOrder(rig, { running, actor, index })
+    const order = Object.entries(work)
+    for (const [index, [actor, by]] of order.entries()) {
+      await killByOrder(rig, { running, actor, by, index })
+    }
     await rig.completes(running)
     const { actors, processes } = (await rig.figures()).restarts
     const restarts = `${actors} of ${order.length}`
@@ -127,13 +129,22 @@ export const actorsKilledByOrder: Drill = {
   },
 }
 
+/** What shows that another is at it. */
+const work: Readonly<Record<string, readonly string[]>> = {
+  'extractor/0': ['extractor.computed'],
+  'uploader/0': ['uploader.put'],
+  ledger: ['ledger.stored', 'manifest.put'],
+  reader: ['reader.lent'],
+}
+
 interface Order {
   readonly running: ReturnType<Rig['start']>
   readonly actor: string
+  readonly by: readonly string[]
   readonly index: number
 }
 
-async function killByOrder(rig: Rig, { running, actor, index }: Order): Promise<void> {
+async function killByOrder(rig: Rig, { running, actor, by, index }: Order): Promise<void> {
   const enough = 10 * (index + 1)
   await statusWhen(running, rig.job, ({ state, ledger }) => {
     return (
@@ -141,6 +152,6 @@ async function killByOrder(rig: Rig, { running, actor, index }: Order): Promise<
     )
   })
   const said = await ask(rig.job, `kill ${actor}`)
-  rig.blow('anyone')
+  rig.blow('thread', by)
   rig.check('each was ended', /was ended/.test(said), `${actor}: ${said}`)
 }

@@ -20,6 +20,6 @@ export interface Drill {
 /**
  * `embedded`: the store that comes with the program, which goes wrong on demand. `demo`: the
  * demo's target and rows. `mount`: leave to mount a small disk of its own, as root has it or a user
- * with namespaces of his own. `linux`: /proc.
+ * with namespaces of his own.
  */
-export type Need = 'embedded' | 'demo' | 'mount' | 'linux'
+export type Need = 'embedded' | 'demo' | 'mount'

@@ -3,7 +3,6 @@ import type { Drill } from './drill.ts'
 import type { Figures } from './measure.ts'
 import type { Ground } from './rig/ground.ts'
 import type { Check, Rig } from './rig/rig.ts'
-import { Ending } from './rig/scope.ts'
 
 /** What came of a drill. */
 export interface DrillReport {
@@ -27,7 +26,7 @@ export async function hold(drill: Drill, ground: Ground): Promise<DrillReport> {
   const about = { name, breaks, matters }
   const lacks = needs.map((need) => ground.lacks(need)).find((reason) => reason !== null)
   if (lacks) return { ...about, ...skipped, reason: lacks }
-  const ending = new Ending()
+  const ending = ground.scope()
   try {
     const rig = await ground.rig(drill, ending)
     const reason = await held(drill, rig)

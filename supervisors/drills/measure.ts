@@ -13,7 +13,7 @@ export interface Blow {
    */
   readonly until: 'anyone' | 'thread' | 'process'
   /** What that work is; absent: whatever gets on. */
-  readonly by?: readonly string[]
+  readonly by?: readonly string[] | undefined
 }
 
 export interface Figures {
@@ -34,6 +34,7 @@ export interface Figures {
 }
 
 const progress = [
+  'reader.lent',
   'extractor.computed',
   'spool.renamed',
   'uploader.put',
@@ -83,12 +84,23 @@ export function figuresOf(
  */
 function blowsOf({ moments, blows, starts }: Noted): Blow[] {
   const ends = moments.filter(({ name }) => name.startsWith(ended))
-  const dealt = ends.map(({ at, name }): Blow => {
-    if (name === `${ended}:thread`) return { at, until: 'thread' }
+  const dealt = ends.map((end): Blow => {
+    const { at, name } = end
+    if (name === `${ended}:thread`) return { at, until: 'thread', by: workOf(end, moments) }
     const again = name === `${ended}:all` ? starts.find((start) => start > at) : at
     return { at: again ?? at, until: 'process' }
   })
   return [...blows, ...dealt].sort((a, b) => a.at - b.at)
+}
+
+/** What a thread did, of what gets on: whoever takes its place does the same. */
+const workOf = (
+  { pid, thread }: Moment,
+  moments: readonly Moment[],
+): readonly string[] | undefined => {
+  const own = moments.filter((moment) => moment.pid === pid && moment.thread === thread)
+  const names = progress.filter((name) => own.some((moment) => moment.name === name))
+  return names.length > 0 ? names : undefined
 }
 
 function recoveryOf(blow: Blow, moments: readonly Moment[]): number | null {

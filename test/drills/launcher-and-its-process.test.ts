@@ -6,18 +6,7 @@ import { union } from '../../supervisors/drills/rig/stored.ts'
 import { layOutJob } from '../support/crash/job.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
-/** Of the launcher and the process that it supervises, one is killed. */
-
-test('process: killed alone, its launcher starts it again and the run ends', async (t) => {
-  const wanted = await undisturbed(t)
-  const job = await layOutJob(t)
-  const crash = { at: 'ledger.stored', hit: 40, end: 'process' } as const
-  const { code, stderr } = await start(t, ['run', job.config], { ...job, crash }).ended()
-  assert.equal(code, 0, stderr)
-  assert.equal(stderr.match(/the process died: starting it again/g)?.length, 1, stderr)
-  assert.match(stderr, /"cause":"SIGKILL"/)
-  await assertAsIfUndisturbed(job, wanted)
-})
+/** The launcher is killed; what becomes of its process alone is a drill. */
 
 /** Settles when the supervised process has noticed that it is alone. */
 async function assertFollows(run: Running): Promise<void> {

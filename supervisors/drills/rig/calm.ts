@@ -3,6 +3,7 @@ import type { Job } from './job.ts'
 import { start } from './process.ts'
 import type { Scope } from './scope.ts'
 import { readStored, type Stored } from './stored.ts'
+import { readTrained, stepsIn, type Trained } from './trained.ts'
 
 /** What a job comes to where nothing disturbs it, and what that takes. */
 export interface Calm {
@@ -11,6 +12,8 @@ export interface Calm {
   readonly hashes: ReadonlySet<string>
   readonly batches: number
   readonly samples: number
+  /** Null where nothing is trained. */
+  readonly trained: Trained | null
 }
 
 /**
@@ -30,6 +33,7 @@ export async function calmRun(scope: Scope, job: Job): Promise<Calm> {
   }
   const stored = await readStored(job)
   const batches = running.moments().filter(({ name }) => name === 'extractor.computed').length
+  const trained = stepsIn(job) > 0 ? await readTrained(job) : null
   const hashes = new Set(stored.entries.map(({ hash }) => hash))
-  return { stored, hashes, batches, samples: hashes.size }
+  return { stored, hashes, batches, samples: hashes.size, trained }
 }

@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { seededRandom } from '../../../src/clock.ts'
 import type { Drill, Need } from '../drill.ts'
 import { type Calm, calmRun } from './calm.ts'
-import { type JobOptions, layOut, type Materials } from './materials.ts'
+import type { Job } from './job.ts'
+import { type JobOptions, type JobPlace, layOut, type Materials } from './materials.ts'
 import { Rig } from './rig.ts'
 import { type S3Process, startS3 } from './s3-process.ts'
 import { Ending, type Scope } from './scope.ts'
@@ -12,6 +15,7 @@ export class Ground {
   readonly #seed: number
   /** By the job's options; each is found out once. */
   readonly #calm = new Map<string, Promise<Calm>>()
+  readonly #open = new Set<Ending>()
   #count = 0
 
   constructor(materials: Materials, seed: number) {
@@ -19,12 +23,24 @@ export class Ground {
     this.#seed = seed
   }
 
+  /** What is begun in it ends with it; or with all of them. */
+  scope(): Ending {
+    const ending = new Ending()
+    this.#open.add(ending)
+    return ending
+  }
+
+  /** Ends whatever is under way, and takes away what it left. */
+  async leave(): Promise<void> {
+    for (const ending of this.#open) await ending.end()
+  }
+
   /** Why a drill cannot be held here; null where it can. */
   lacks(need: Need): string | null {
     const isOwn = this.#materials.kind === 'own'
     if (need === 'embedded' && isOwn) return 'needs the embedded store, not one of your own'
     if (need === 'demo' && isOwn) return "needs the demo's target and rows"
-    if (need === 'linux' && process.platform !== 'linux') return 'needs Linux'
+    if (need === 'mount') return mountLacks()
     return null
   }
 
@@ -32,9 +48,19 @@ export class Ground {
   async rig({ name, job: options = {} }: Pick<Drill, 'name' | 'job'>, scope: Scope): Promise<Rig> {
     const calm = await this.#calmOf(options)
     const s3 = await this.#store(scope)
-    const job = await layOut(this.#materials, `${++this.#count}-${name}`, { ...options, s3 })
+    const job = await this.#layOut(name, { ...options, s3 }, scope)
     const random = seededRandom(this.#seed)
     return new Rig({ scope, seed: this.#seed, random, job, s3, calm })
+  }
+
+  async #layOut(name: string, options: JobPlace, scope: Scope): Promise<Job> {
+    const job = await layOut(this.#materials, `${++this.#count}-${name}`, options)
+    scope.after(async () => {
+      if (!options.s3) await emptyStore(job)
+      // What was killed may write a last time.
+      rmSync(job.dir, { recursive: true, force: true, maxRetries: 20 })
+    })
+    return job
   }
 
   #store(scope: Scope): Promise<S3Process> | null {
@@ -51,13 +77,32 @@ export class Ground {
   }
 
   async #findCalm(options: JobOptions): Promise<Calm> {
-    const ending = new Ending()
+    const ending = this.scope()
     try {
       const s3 = await this.#store(ending)
-      const job = await layOut(this.#materials, `${++this.#count}-undisturbed`, { ...options, s3 })
+      const job = await this.#layOut('undisturbed', { ...options, s3 }, ending)
       return await calmRun(ending, job)
     } finally {
       await ending.end()
     }
   }
+}
+
+/** A user's own store is left as it was. */
+async function emptyStore(job: Job): Promise<void> {
+  const store = await job.openStore()
+  try {
+    for await (const { key } of store.list('')) await store.remove(key)
+    for (const upload of await store.openMultiparts('')) await upload.abort()
+  } finally {
+    store.close()
+  }
+}
+
+/** Why no small disk can be mounted here that nobody else sees. */
+function mountLacks(): string | null {
+  const args = ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp']
+  const { status, stderr, error } = spawnSync('unshare', args, { encoding: 'utf8' })
+  const said = error?.message ?? stderr.trim()
+  return status === 0 ? null : `needs leave to mount a disk: ${said}`
 }

@@ -30,6 +30,9 @@ export interface JobOptions {
 
 const demoSamples = 120
 
+/** @param s3  absent: the user's store */
+export type JobPlace = JobOptions & { readonly s3: S3Process | null }
+
 /** Target and dataset are written once, in `dir`. */
 export async function demoMaterials(dir: string, samples = demoSamples): Promise<Materials> {
   const [target, dataset] = ['target', 'dataset'].map((name) => join(dir, name))
@@ -60,11 +63,11 @@ export function ownMaterials(dir: string, path: string, samples: number): Materi
   return { kind: 'own', dir, rows: samples, sections: { ...config, commit } }
 }
 
-/** A job of its own: a folder, and a place in the store. @param s3  absent: the user's store */
+/** A job of its own: a folder, and a place in the store. */
 export async function layOut(
   { dir: base, rows, sections }: Materials,
   name: string,
-  { s3, ...options }: JobOptions & { readonly s3: S3Process | null },
+  { s3, ...options }: JobPlace,
 ): Promise<Job> {
   const dir = join(base, name)
   const work = join(dir, 'work')

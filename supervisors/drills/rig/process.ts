@@ -44,6 +44,8 @@ export interface Running {
   moments(): readonly Moment[]
   /** What a crash holds goes on. */
   letGo(): void
+  /** SIGKILL, to every process of it. */
+  kill(): void
   /** To the launcher alone. */
   signal(signal: NodeJS.Signals): void
   /**
@@ -113,6 +115,7 @@ export function start(scope: Scope, args: readonly string[], options: Start): Ru
     pids,
     moments: () => momentsIn(join(notes, noteNames.moments)),
     letGo: () => writeFileSync(join(notes, noteNames.letGo), ''),
+    kill: () => killAll(pids()),
     signal: (signal) => void child.kill(signal),
     until,
     ended: async () => {

@@ -41,6 +41,13 @@ export interface RigParts {
   readonly calm: Calm
 }
 
+export interface How {
+  readonly args?: readonly string[]
+  readonly job?: Job
+  /** What runs it; absent: this Node. */
+  readonly command?: { readonly file: string; readonly args: readonly string[] }
+}
+
 /** A user's own target may take its time. */
 const endMs = 30 * 60_000
 
@@ -73,17 +80,13 @@ export class Rig {
     return this.#s3
   }
 
-  /** Starts `draftsmith run` on the job, or with other arguments. */
-  start(
-    crash: Crash | readonly Crash[] = [],
-    how: { readonly args?: readonly string[]; job?: Job } = {},
-  ): Running {
-    const { args = ['run', this.job.config, '--json'], job = this.job } = how
+  /** Starts `draftsmith run` on the job, or otherwise. */
+  start(crash: Crash | readonly Crash[] = [], how: How = {}): Running {
+    const { args = ['run', this.job.config, '--json'], job = this.job, command } = how
     this.#starts.push(Date.now())
     const running = start(this.scope, args, {
-      ...job,
-      endMs,
-      crash: [{ noted: true }, ...[crash].flat()],
+      ...{ ...job, endMs, crash: [{ noted: true }, ...[crash].flat()] },
+      ...(command && { command }),
     })
     this.#runs.push(running)
     return running

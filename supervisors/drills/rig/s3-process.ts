@@ -24,6 +24,8 @@ export interface S3Process {
   /** Nobody listens any more: connections are refused. */
   leave(): Promise<void>
   comeBack(): Promise<void>
+  /** From now on it knows this access key as well. */
+  addKey(id: string, secret: string): Promise<void>
   /** As `stats`; from now on the peak is counted anew. */
   statsAnew(): Promise<DevS3Stats>
 }
@@ -59,6 +61,7 @@ export async function startS3(
     faultsLeft: async () => ((await ask({ left: true })) as { left: number[] }).left,
     statsAnew: async () => ((await ask({ anew: true })) as { stats: DevS3Stats }).stats,
     leave: async () => void (await ask({ away: true })),
+    addKey: async (id, secret) => void (await ask({ secrets: { [id]: secret } })),
     comeBack: async () => void (await ask({ away: false })),
     stats: async () => ((await ask({ stats: true })) as { stats: DevS3Stats }).stats,
   }

@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import type { Drill } from './drill.ts'
+import type { Rig } from './rig/rig.ts'
+
+/** What a batch, or the code that computes it, does to its extractor. */
+
+const lost = 'Only the batch in hand may be lost, and the night goes on.'
+
+export const extractorAborts: Drill = {
+  name: 'extractor-aborts',
+  breaks: "A native abort in an extractor's thread, which takes the whole process along.",
+  matters: `A fault in a driver is nothing that a program can catch. ${lost}`,
+  seconds: 6,
+  async run(rig) {
+    await rig.completes(rig.start({ at: 'extractor.computed', hit: 4, end: 'abort' }))
+    const { processes } = (await rig.figures()).restarts
+    rig.check('its launcher started the process again', processes === 1, `${processes} times`)
+  },
+}
+
+const isolated = { sections: { extract: { isolation: 'process' } } }
+
+const inProcess = (end: 'abort' | 'memory', seconds: number, breaks: string): Drill => ({
+  name: end === 'abort' ? 'extractor-process-aborts' : 'extractor-process-out-of-memory',
+  breaks,
+  matters: `Under isolation: process it must cost that actor alone. ${lost}`,
+  seconds,
+  job: isolated,
+  async run(rig) {
+    await rig.completes(rig.start({ at: 'extractor.computed', hit: 3, end }))
+    const { actors, processes } = (await rig.figures()).restarts
+    rig.check('its supervisor started it again', actors > 0, `${actors} times`)
+    rig.check('the process of the run lived on', processes === 0, `${processes} restarts`)
+  },
+})
+
+export const extractorProcessAborts = inProcess(
+  'abort',
+  7,
+  "A native abort in an extractor's own process.",
+)
+
+export const extractorProcessMemory = inProcess(
+  'memory',
+  9,
+  "An extractor's own process takes a gigabyte, and is killed as the kernel kills.",
+)
+
+export const extractorHangs: Drill = {
+  name: 'extractor-hangs',
+  breaks: 'An extractor computes for ever before its batch, and answers nobody.',
+  matters: 'A thread that hangs looks like one that works: who only waits, waits for ever.',
+  seconds: 40,
+  async run(rig) {
+    await rig.completes(rig.start({ at: 'extractor.claimed', hit: 3, end: 'hang' }))
+    const { actors } = (await rig.figures()).restarts
+    rig.check('its supervisor ended it and started it again', actors > 0, `${actors} times`)
+  },
+}
+
+/** Which of the dataset's samples kills. */
+const poisonOf = ({ calm }: Rig): string => [...calm.hashes].sort()[5] ?? ''
+
+export const poisonSample: Drill = {
+  name: 'poison-sample',
+  breaks: "One sample aborts whatever computes it, every time, in an extractor's own process.",
+  matters: 'One bad row in 914,000 must cost one row, not the run.',
+  seconds: 15,
+  job: { rows: 24, sections: { extract: { isolation: 'process' } } },
+  async run(rig) {
+    const poison = poisonOf(rig)
+    const during = { spool: join(rig.job.work, 'spool'), hashes: [poison] }
+    const at = 'spool.before-rename'
+    await rig.exits(rig.start({ at, during, end: 'abort', always: true }), 1)
+    const { entries } = await rig.ends()
+    const quarantined = entries.filter(({ status }) => status === 'quarantined')
+    const found = quarantined.map(({ hash }) => hash)
+    const isAlone = found.length === 1 && found[0] === poison
+    rig.check('it alone is quarantined, and all others are stored', isAlone, ...found)
+    const { processes } = (await rig.figures()).restarts
+    rig.check('the process of the run lived on', processes === 0, `${processes} restarts`)
+  },
+}
+
+export const restartStorm: Drill = {
+  name: 'restart-storm',
+  breaks: 'Whatever is computed aborts: each start dies at its next batch.',
+  matters: 'A machine that is broken must be given up soon, with all that was stored committed.',
+  seconds: 10,
+  async run(rig) {
+    await rig.killed(rig.start({ at: 'ledger.removed', hit: 20, end: 'all' }))
+    const storm = rig.start({ at: 'extractor.computed', end: 'abort', always: true })
+    await rig.exits(storm, 4)
+    const { entries, spooled } = await rig.look()
+    const waiting = spooled.filter(({ hash }) => !entries.has(hash)).map(({ hash }) => hash)
+    rig.check('all that was stored is committed', waiting.length === 0, ...waiting)
+    await rig.completes()
+  },
+}
