@@ -34,7 +34,9 @@ const ownSamples = 64
 export async function drill(names: readonly string[], options: DrillOptions): Promise<number> {
   const { json, list, all } = options
   if (list) {
-    process.stdout.write(`${json ? JSON.stringify(drills.map(about)) : listText(drills)}\n`)
+    process.stdout.write(
+      `${json ? JSON.stringify(drills.map(about)) : listText(drills, process.stdout.columns)}\n`,
+    )
     return exitCodes.done
   }
   if (all === names.length > 0) {

@@ -46,17 +46,34 @@ export const extractorProcessMemory = inProcess(
   "An extractor's own process takes a gigabyte, and is killed as the kernel kills.",
 )
 
-export const extractorHangs: Drill = {
-  name: 'extractor-hangs',
-  breaks: 'An extractor computes for ever before its batch, and answers nobody.',
+const hangs = (drill: Omit<Drill, 'run' | 'matters'>, at: string): Drill => ({
+  ...drill,
   matters: 'A thread that hangs looks like one that works: who only waits, waits for ever.',
-  seconds: 40,
   async run(rig) {
-    await rig.completes(rig.start({ at: 'extractor.claimed', hit: 3, end: 'hang' }))
-    const { actors } = (await rig.figures()).restarts
-    rig.check('its supervisor ended it and started it again', actors > 0, `${actors} times`)
+    await rig.completes(rig.start({ at, hit: 3, end: 'hang' }))
+    const { actors, processes } = (await rig.figures()).restarts
+    const found = `${actors} actors, ${processes} processes`
+    rig.check('it was ended and started again', actors + processes > 0, found)
   },
-}
+})
+
+export const extractorHangs = hangs(
+  {
+    name: 'extractor-hangs',
+    breaks: 'An extractor computes for ever before its batch, and answers nobody.',
+    seconds: 40,
+  },
+  'extractor.claimed',
+)
+
+export const extractorLate = hangs(
+  {
+    name: 'extractor-past-its-deadline',
+    breaks: 'An extractor has announced a batch, and never comes back from it.',
+    seconds: 135,
+  },
+  'extractor.busy',
+)
 
 /** Which of the dataset's samples kills. */
 const poisonOf = ({ calm }: Rig): string => [...calm.hashes].sort()[5] ?? ''

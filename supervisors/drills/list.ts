@@ -10,6 +10,7 @@ import {
 import {
   extractorAborts,
   extractorHangs,
+  extractorLate,
   extractorProcessAborts,
   extractorProcessMemory,
   poisonSample,
@@ -20,7 +21,7 @@ import { newMachine } from './machine-lost.ts'
 import { processAtRandom, processRelaunched } from './process-killed.ts'
 import { refusals, segmentTwice } from './refused.ts'
 import { sigterms } from './signals.ts'
-import { diskFull, spoolGone, spoolTorn } from './spool-harmed.ts'
+import { diskFull, spoolGone, spoolReadOnly, spoolTorn } from './spool-harmed.ts'
 import { storeAway } from './store-away.ts'
 import { storeDenies, storeTroubles } from './store-troubled.ts'
 import { clockBack, credentialsExpire } from './surroundings.ts'
@@ -37,9 +38,11 @@ export const drills: readonly Drill[] = [
   extractorProcessMemory,
   extractorHangs,
   poisonSample,
+  extractorLate,
   restartStorm,
   spoolTorn,
   spoolGone,
+  spoolReadOnly,
   diskFull,
   uploaderKilled,
   ledgerKilledBefore,

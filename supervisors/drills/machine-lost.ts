@@ -1,6 +1,8 @@
+import { symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Drill } from './drill.ts'
 import type { Job } from './rig/job.ts'
+import { writeBeside } from './two-supervisors.ts'
 
 export const newMachine: Drill = {
   name: 'new-machine-from-the-store-alone',
@@ -9,7 +11,14 @@ export const newMachine: Drill = {
   seconds: 8,
   async run(rig) {
     const { job } = rig
-    const seen = await rig.killed(rig.start({ at: 'ledger.stored', hit: 30, end: 'all' }))
+    // Where its dataset was, there is nothing afterwards.
+    const dataset = join(job.dir, 'its-dataset')
+    symlinkSync(job.dataset, dataset)
+    const first = writeBeside(job, 'first-machine', { dataset: { path: dataset } })
+    const how = { args: ['run', first.config, '--json'], job: first }
+    const crash = { at: 'ledger.stored', hit: 30, end: 'all' } as const
+    const seen = await rig.killed(rig.start(crash, how), first)
+    unlinkSync(dataset)
     const onNew: Job = { ...job, work: join(job.dir, 'new-machine') }
     const args = ['resume', job.storeUrl, '--work', onNew.work, '--target', job.target, '--json']
     const running = rig.start({}, { args: [...args, ...job.storeArgs], job: onNew })

@@ -11,13 +11,16 @@ const columns = 80
 const samplesShown = 3
 const labelWidth = 10
 
-export const listText = (drills: readonly Drill[]): string =>
-  drills
+/** A line each. @param width  of the terminal, which none passes; absent: there is none */
+export function listText(drills: readonly Drill[], width = Number.POSITIVE_INFINITY): string {
+  const longest = Math.max(...drills.map(({ name }) => name.length))
+  return drills
     .map(({ name, breaks, seconds }) => {
-      const head = `${name}  about ${seconds} s`
-      return `${head}\n    ${fitted(breaks, columns, '    ')}`
+      const whole = `${name.padEnd(longest)} ${`${seconds} s`.padStart(6)}  ${breaks}`
+      return whole.length <= width ? whole : `${whole.slice(0, width - 1)}…`
     })
     .join('\n')
+}
 
 /** Said before it is held. */
 export const openingText = ({ name, breaks, matters }: Drill): string =>

@@ -1,4 +1,4 @@
-import { readdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Drill } from './drill.ts'
 import { draftsmithMain } from './rig/program.ts'
@@ -56,14 +56,43 @@ export const spoolGone: Drill = {
   },
 }
 
-/** A disk of its own, which nobody else sees; another program fills it for a while. */
-const script = [
-  'work=$1',
-  'shift',
-  'mount -t tmpfs -o size=8m tmpfs "$work"',
-  '(sleep 3; head -c 7m /dev/zero > "$work/another" 2>/dev/null; sleep 4; rm "$work/another") &',
-  'exec "$0" "$@"',
-].join('\n')
+/** A disk of its own, which nobody else sees, and what becomes of it meanwhile. */
+const onOwnDisk = (folder: string, sizeMB: number, meanwhile: string) => ({
+  file: 'unshare',
+  args: [
+    ...['-rm', 'sh', '-ec'],
+    [
+      'disk=$1',
+      'shift',
+      `mount -t tmpfs -o size=${sizeMB}m tmpfs "$disk"`,
+      `(${meanwhile}) &`,
+      'exec "$0" "$@"',
+    ].join('\n'),
+    ...[process.execPath, folder, draftsmithMain],
+  ],
+})
+
+export const spoolReadOnly: Drill = {
+  name: 'spool-read-only',
+  breaks: "In mid-run the spool's disk takes no more files, as after an error of the disk's own.",
+  matters: 'No actor and no batch is to blame: a run must say so at once, and go on elsewhere.',
+  seconds: 10,
+  needs: ['embedded', 'mount'],
+  async run(rig) {
+    const spool = join(rig.job.work, 'spool')
+    mkdirSync(spool)
+    // A disk on which a file is just being written stays as it is.
+    const turn = 'sleep 3; until mount -o remount,ro "$disk" 2>/dev/null; do sleep 0.02; done'
+    const slow = { slow: { at: 'extractor.computed', ms: 300 } }
+    const running = rig.start(slow, { command: onOwnDisk(spool, 64, turn) })
+    const { stdout } = await rig.exits(running, 4)
+    const { reason, remedy } = JSON.parse(stdout) as { reason: string; remedy: string | null }
+    rig.check('it names the spool', reason.includes(spool), reason)
+    rig.check('it says what to do', remedy !== null)
+    rig.blow('process')
+    await rig.completes()
+  },
+}
 
 export const diskFull: Drill = {
   name: 'disk-full',
@@ -76,9 +105,9 @@ export const diskFull: Drill = {
     await rig.s3.setFaults([
       { kind: 'delay', ms: 250, times: 1e6, match: { operation: 'PutObject' } },
     ])
-    const { work } = rig.job
-    const args = ['-rm', 'sh', '-ec', script, process.execPath, work, draftsmithMain]
-    const running = rig.start([], { command: { file: 'unshare', args } })
+    const fill = 'head -c 7m /dev/zero > "$disk/another" 2>/dev/null || true'
+    const meanwhile = `sleep 3; ${fill}; sleep 4; rm "$disk/another"`
+    const running = rig.start([], { command: onOwnDisk(rig.job.work, 8, meanwhile) })
     await rig.completes(running)
     const { actors, processes } = (await rig.figures()).restarts
     rig.check('nothing was restarted for it', actors + processes === 0, `${actors + processes}`)

@@ -21,6 +21,8 @@ const quick = [
   'process-killed-and-relaunched',
   'credentials-expire',
   'store-resets',
+  'process-killed-at-random',
+  'new-machine-from-the-store-alone',
 ]
 
 const seed = Math.floor(Math.random() * 2 ** 31)

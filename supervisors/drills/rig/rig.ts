@@ -63,8 +63,9 @@ export class Rig {
   readonly #starts: number[] = []
   readonly #blows: Blow[] = []
   readonly #log: string[] = []
-  /** How the work folder and the store lay when nothing of it ran. */
+  /** How each work folder, and the store, lay when nothing of it ran. */
   readonly #seen = new Map<string, Seen>()
+  #last: Seen | undefined
 
   constructor({ scope, random, job, s3, calm }: RigParts) {
     this.scope = scope
@@ -126,8 +127,11 @@ export class Rig {
   async look(job = this.job): Promise<Seen> {
     const seen = await look(job)
     this.#tell(['stored', 'rows'], atAnyMoment(seen, this.calm.hashes))
-    const before = this.#seen.get(job.work)
-    if (before) this.#tell(['kept', 'removed'], sinceThen(before, seen))
+    // The store is the same from wherever it is seen; a spool is one machine's.
+    if (this.#last) this.#tell(['kept'], sinceThen(this.#last, seen))
+    const here = this.#seen.get(job.work)
+    if (here) this.#tell(['removed'], sinceThen(here, seen))
+    this.#last = seen
     this.#seen.set(job.work, seen)
     return seen
   }
