@@ -19,7 +19,7 @@ import {
 import type { Drill } from './drill.ts'
 import { newMachine } from './machine-lost.ts'
 import { processAtRandom, processRelaunched } from './process-killed.ts'
-import { refusals, segmentTwice } from './refused.ts'
+import { refusals } from './refused.ts'
 import { sigterms } from './signals.ts'
 import { diskFull, spoolGone, spoolReadOnly, spoolTorn } from './spool-harmed.ts'
 import { storeAway } from './store-away.ts'
@@ -53,7 +53,6 @@ export const drills: readonly Drill[] = [
   storeDenies,
   credentialsExpire,
   clockBack,
-  segmentTwice,
   ...refusals,
   ...trainings,
   twoSupervisors,

@@ -1,4 +1,5 @@
-import { randomHex } from '../../src/clock.ts'
+import { type Random, randomHex } from '../../src/clock.ts'
+import { segmentsPrefix, snapshotKey } from '../../src/manifest/names.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import type { Drill } from './drill.ts'
 import type { Rig } from './rig/rig.ts'
@@ -7,18 +8,23 @@ import { writeBeside } from './two-supervisors.ts'
 /** What a run must refuse: it names what is wrong and what to do, and changes nothing. */
 
 const matters = 'Going on would compute again, without a word, what is paid for already.'
-const segmentsPrefix = 'manifest/segments/'
+
+/** A segment of a run that has got on. */
+interface Segment {
+  readonly key: string
+  readonly bytes: Buffer
+}
 
 interface Damage {
+  /** The object that a refusal names. */
   readonly key: string
-  /** What the object was, put back afterwards. */
-  readonly whole: Buffer
+  mend(): Promise<void>
 }
 
 /** A run that has got on is damaged, refused, mended, and goes on. */
 const refusedFor = (
   drill: Omit<Drill, 'run' | 'matters' | 'seconds'>,
-  harm: (store: ObjectStore, damage: Damage) => Promise<void>,
+  harm: (store: ObjectStore, segment: Segment, random: Random) => Promise<Damage>,
 ): Drill => ({
   ...drill,
   matters,
@@ -27,13 +33,29 @@ const refusedFor = (
     withStore(rig, async (store) => {
       await rig.killed(rig.start({ at: 'manifest.put', hit: 3, end: 'all' }))
       const key = await firstBelow(store, segmentsPrefix)
-      const damage = { key, whole: (await store.get(key)) ?? Buffer.alloc(0) }
-      await harm(store, damage)
-      await isRefused(rig, { store, names: key })
-      await store.put(key, damage.whole)
+      const bytes = (await store.get(key)) ?? Buffer.alloc(0)
+      const damage = await harm(store, { key, bytes }, rig.random)
+      await isRefused(rig, { store, names: damage.key })
+      await damage.mend()
       await rig.completes()
     }),
 })
+
+/** What it was is put back afterwards. */
+const replacedBy =
+  (change: (bytes: Buffer) => Buffer | null) =>
+  async (store: ObjectStore, { key, bytes }: Segment): Promise<Damage> => {
+    const changed = change(bytes)
+    if (changed) await store.put(key, changed)
+    else await store.remove(key)
+    return { key, mend: async () => void (await store.put(key, bytes)) }
+  }
+
+/** Such as no writer of this run has put. */
+async function addedAs(store: ObjectStore, key: string, bytes: Buffer): Promise<Damage> {
+  await store.put(key, bytes)
+  return { key, mend: () => store.remove(key) }
+}
 
 async function isRefused(
   rig: Rig,
@@ -57,20 +79,42 @@ async function isRefused(
 export const refusals: readonly Drill[] = [
   refusedFor(
     { name: 'manifest-segment-corrupt', breaks: 'One bit of a manifest segment has changed.' },
-    async (store, { key, whole }) => {
-      const flipped = Buffer.from(whole)
-      const at = whole.length - 100
+    replacedBy((bytes) => {
+      const flipped = Buffer.from(bytes)
+      const at = bytes.length - 100
       flipped.writeUInt8(flipped.readUInt8(at) ^ 1, at)
-      await store.put(key, flipped)
-    },
+      return flipped
+    }),
   ),
   refusedFor(
     { name: 'manifest-segment-cut', breaks: 'A manifest segment has lost its end.' },
-    async (store, { key, whole }) => void (await store.put(key, whole.subarray(0, -50))),
+    replacedBy((bytes) => bytes.subarray(0, -50)),
   ),
   refusedFor(
     { name: 'manifest-segment-missing', breaks: 'A manifest segment is gone.' },
-    async (store, { key }) => await store.remove(key),
+    replacedBy(() => null),
+  ),
+  refusedFor(
+    {
+      name: 'manifest-segment-twice',
+      breaks: 'A manifest segment lies in the store again, under the name of another writer.',
+    },
+    (store, { key, bytes }, random) => {
+      const [, , writer = '', name = ''] = key.split('/')
+      const other = `${writer.slice(0, -12)}${randomHex(random, 12)}`
+      return addedAs(store, `${segmentsPrefix}${other}/${name}`, bytes)
+    },
+  ),
+  refusedFor(
+    {
+      name: 'manifest-snapshot-half-written',
+      breaks: 'Half of a snapshot lies among the snapshots.',
+    },
+    (store, { key, bytes }, random) => {
+      const [, , writer = ''] = key.split('/')
+      const id = `${writer.slice(0, -12)}${randomHex(random, 12)}`
+      return addedAs(store, snapshotKey(id), bytes.subarray(0, bytes.length >> 1))
+    },
   ),
   {
     name: 'store-of-another-run',
@@ -86,26 +130,6 @@ export const refusals: readonly Drill[] = [
       }),
   },
 ]
-
-export const segmentTwice: Drill = {
-  name: 'manifest-segment-twice',
-  breaks: 'A manifest segment lies in the store twice, under the names of two writers.',
-  matters: 'The manifest is a union: what is told twice is told once.',
-  seconds: 7,
-  run: (rig) =>
-    withStore(rig, async (store) => {
-      await rig.killed(rig.start({ at: 'manifest.put', hit: 3, end: 'all' }))
-      const key = await firstBelow(store, segmentsPrefix)
-      const [, , writer = '', name = ''] = key.split('/')
-      const other = `${writer.slice(0, -12)}${randomHex(rig.random, 12)}`
-      await store.put(
-        `${segmentsPrefix}${other}/${name}`,
-        (await store.get(key)) ?? Buffer.alloc(0),
-      )
-      await rig.exits(rig.start(), 0)
-      await rig.endsAsIfUndisturbed(rig.job, { named: false })
-    }),
-}
 
 async function withStore(rig: Rig, use: (store: ObjectStore) => Promise<void>): Promise<void> {
   const store = await rig.job.openStore()
