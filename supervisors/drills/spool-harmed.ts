@@ -15,7 +15,7 @@ export const spoolTorn: Drill = {
   needs: ['embedded'],
   async run(rig) {
     await rig.s3.setFaults([held])
-    await rig.killed(rig.start({ at: 'spool.renamed', hit: 8, end: 'all' }))
+    await rig.killed(rig.start({ at: 'spool.renamed', hit: 4, end: 'all' }))
     await rig.s3.setFaults([])
     const spool = join(rig.job.work, 'spool')
     const files = readdirSync(spool).filter((name) => name.endsWith('.safetensors'))

@@ -10,8 +10,8 @@ import { killAgainAndAgain } from '../support/crash/killings.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
 
 /**
- * Each machine that goes on has the store and a target, and nothing else: no dataset, no spool. On S3
- * it is the drill `new-machine-from-the-store-alone`.
+ * Each machine that goes on has the store and a target, and nothing else: no dataset, no spool. On
+ * S3 it is the drill `new-machine-from-the-store-alone`.
  */
 const onNewMachine = (job: Job): Job => ({ ...job, work: mkdtempSync(join(job.dir, 'machine-')) })
 

@@ -90,6 +90,10 @@ export class Ground {
 
 /** A user's own store is left as it was. */
 async function emptyStore(job: Job): Promise<void> {
+  if (job.storeUrl.startsWith('file:')) {
+    // With the folders that such a store keeps for itself.
+    return rmSync(new URL(job.storeUrl), { recursive: true, force: true, maxRetries: 20 })
+  }
   const store = await job.openStore()
   try {
     for await (const { key } of store.list('')) await store.remove(key)

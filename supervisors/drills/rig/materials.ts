@@ -72,7 +72,7 @@ export async function layOut(
   const dir = join(base, name)
   const work = join(dir, 'work')
   mkdirSync(work, { recursive: true })
-  const store = s3 ? `s3://draftsmith/${name}` : `${sections.store}/drill-${process.pid}/${name}`
+  const store = s3 ? `s3://draftsmith/${name}` : `${sections.store}/drill-${process.pid}-${name}`
   const laid: Record<string, unknown> = { ...sections, store, work }
   if (s3) laid.s3 = { endpoint: s3.endpoint, region: 'us-east-1' }
   const own = { extract: {}, ...options.sections }

@@ -28,7 +28,7 @@ test('drills: a thread’s place is taken when another does its work, not when o
   assert.deepEqual(recovered({ moments: [before, ...moments] }), [50])
 })
 
-test('drills: a process that died is back when another gets on; a launcher’s death counts on', () => {
+test('drills: a process that died is back when another gets on', () => {
   const died = [moment(10, 'ledger.stored'), moment(20, 'ended:process')]
   assert.deepEqual(recovered({ moments: [...died, moment(90, 'ledger.stored', 2)] }), [70])
   assert.deepEqual(recovered({ moments: [...died, moment(30, 'ledger.stored')] }), [null])
