@@ -44,9 +44,7 @@ export async function drill(names: readonly string[], options: DrillOptions): Pr
   }
   const chosen = all ? drills : names.map(drillNamed)
   const dir = mkdtempSync(join(placeOf(options), 'draftsmith-drill-'))
-  // What was killed may write a last time.
-  const leave = () => rmSync(dir, { recursive: true, force: true, maxRetries: 20 })
-  process.once('exit', leave)
+  process.once('exit', () => remove(dir))
   const ground = new Ground(await materialsIn(dir, options), options.seed)
   onEndSignals((signal, urgency) => {
     const end = () => process.exit(exitCodeOf(signal))
@@ -59,6 +57,15 @@ export async function drill(names: readonly string[], options: DrillOptions): Pr
   else if (reports.length > 1) process.stdout.write(`${summaryText(reports)}\n`)
   const isBroken = reports.some(({ outcome }) => outcome === 'broken')
   return isBroken ? exitCodes.incomplete : exitCodes.done
+}
+
+/** What was killed may write a last time; who is told to hurry does not wait for that. */
+function remove(dir: string): void {
+  try {
+    rmSync(dir, { recursive: true, force: true, maxRetries: 20 })
+  } catch {
+    process.stderr.write(`draftsmith: a folder is left behind: ${dir}\n`)
+  }
 }
 
 async function shown(one: Drill, ground: Ground, json: boolean): Promise<DrillReport> {
