@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { MessageChannel } from 'node:worker_threads'
 import type { Death, SupervisorSpec } from '../../protocol/child.ts'
 import type { ActorStatus, Killed } from '../../protocol/console.ts'
 import type { Contract } from '../../protocol/contract.ts'
@@ -42,6 +43,7 @@ export interface TreeOptions {
 const realVessels: Vessels = {
   thread: (start) => new Thread(start),
   process: (start) => new Process(start),
+  pair: () => new MessageChannel(),
 }
 
 export interface Tree {
@@ -92,7 +94,7 @@ class RunningTree implements Tree {
   constructor(spec: SupervisorSpec, options: TreeOptions) {
     this.#options = options
     this.#actors = new Set(actorsOf(spec).map(({ id }) => id))
-    this.#wiring = new Wiring(options.clock)
+    this.#wiring = new Wiring(options.clock, (options.vessels ?? realVessels).pair)
     this.#id = spec.id
     this.#since = options.clock.now()
     // Each actor that drains listens to it.

@@ -52,4 +52,6 @@ export interface End {
 export interface Vessels {
   readonly thread: (start: Start) => Vessel
   readonly process: (start: Start) => Vessel
+  /** The two ends of a new wire. */
+  readonly pair: () => { readonly port1: Port; readonly port2: Port }
 }

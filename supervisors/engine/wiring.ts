@@ -1,4 +1,3 @@
-import { MessageChannel } from 'node:worker_threads'
 import { PeerEnded, transfer } from '../../protocol/channel.ts'
 import type { ChildSpec } from '../../protocol/child.ts'
 import type { Client, Contract } from '../../protocol/contract.ts'
@@ -6,6 +5,7 @@ import type { controlContract, Wire } from '../../protocol/control.ts'
 import { Peer } from '../../protocol/peer.ts'
 import type { Port } from '../../protocol/port.ts'
 import type { Clock } from '../../src/clock.ts'
+import type { Vessels } from './vessel.ts'
 
 type Control = Client<typeof controlContract>
 
@@ -15,6 +15,7 @@ type Control = Client<typeof controlContract>
  */
 export class Wiring {
   readonly #clock: Clock
+  readonly #pair: Vessels['pair']
   readonly #present = new Map<string, { readonly spec: ChildSpec; readonly control: Control }>()
   /** Those on this thread who ask an actor. */
   readonly #clients: { readonly of: string; readonly as: string; attach: Attach; close(): void }[] =
@@ -22,8 +23,9 @@ export class Wiring {
   #generation = 0
   #mayJoin = true
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, pair: Vessels['pair']) {
     this.#clock = clock
+    this.#pair = pair
   }
 
   /** A thread has started: its edges to all that are there are made. */
@@ -88,7 +90,7 @@ export class Wiring {
   }
 
   #link(asker: string, attach: Attach, asked: string, askedControl: Control): void {
-    const { port1, port2 } = new MessageChannel()
+    const { port1, port2 } = this.#pair()
     const generation = ++this.#generation
     wire(askedControl.serve)(asker, generation, port2)
     attach(asked, generation, port1)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { MessageChannel } from 'node:worker_threads'
 import type { Death } from '../../../protocol/child.ts'
 import { SimulatedClock } from '../../../src/clock.ts'
 import { Incarnation } from '../../../supervisors/engine/incarnation.ts'
@@ -17,7 +18,11 @@ test('a start that shows life has all its time again; one that is silent is ende
     generation: 1,
     clock,
     log: { level: 'info', stderr: 'none' },
-    vessels: { thread: (start) => new Thread(start), process: (start) => new Thread(start) },
+    vessels: {
+      thread: (start) => new Thread(start),
+      process: (start) => new Thread(start),
+      pair: () => new MessageChannel(),
+    },
     onWait: () => assert.fail('it is in no native code'),
     onEnd: (death) => deaths.push(death),
     onWedged: (death) => deaths.push(death),
