@@ -34,8 +34,8 @@ export interface ReaderParts {
 interface BatchLease {
   readonly batch: Batch
   readonly holder: string
-  /** Its holder is gone. */
-  readonly isLost: boolean
+  /** `lost`: its holder is gone; `judged`: and its supervisor has heard, for it has come back. */
+  readonly state: 'held' | 'lost' | 'judged'
 }
 
 /** Hands out the plan's batches, takes back those of extractors that died, and knows the end. */
@@ -67,6 +67,7 @@ export class Reader {
     const { clock } = this.#parts
     const until = clock.now() + askMs
     const ends = this.#ends.get(holder)
+    this.#moveLeases(holder, 'lost', 'judged')
     while (clock.now() < until) {
       // It ended while it waited: what it were lent now, nobody would ever give back.
       if (this.#ends.get(holder) !== ends) return { kind: 'later' }
@@ -87,9 +88,7 @@ export class Reader {
   /** Its thread is gone: what it held goes to another, once its death is judged. */
   holderEnded(holder: string): void {
     this.#ends.set(holder, (this.#ends.get(holder) ?? 0) + 1)
-    for (const [id, lease] of this.#leases) {
-      if (lease.holder === holder) this.#leases.set(id, { ...lease, isLost: true })
-    }
+    this.#moveLeases(holder, 'held', 'lost')
   }
 
   get work(): string {
@@ -140,17 +139,27 @@ export class Reader {
   }
 
   #lease(batch: Batch, holder: string): Batch {
-    this.#leases.set(batch.id, { batch, holder, isLost: false })
+    this.#leases.set(batch.id, { batch, holder, state: 'held' })
     probe('reader.lent')
     // A copy travels: ours is lent again if its holder dies.
     return { ...batch, tokenIds: batch.tokenIds.slice() }
   }
 
-  /** Its supervisor hears of a death later than we: until then, nobody is blamed for it. */
+  #moveLeases(holder: string, from: BatchLease['state'], to: BatchLease['state']): void {
+    for (const [id, lease] of this.#leases) {
+      if (lease.holder === holder && lease.state === from)
+        this.#leases.set(id, { ...lease, state: to })
+    }
+  }
+
+  /**
+   * Its supervisor hears of a death later than we: until then, nobody is blamed for it. On a full
+   * disk it can blame nobody: then its claim stays though it has been heard of.
+   */
   #takeBackLost(): void {
     const { claims } = this.#parts
-    for (const [id, { batch, holder, isLost }] of this.#leases) {
-      if (!isLost || claims.holder(id) === holder) continue
+    for (const [id, { batch, holder, state }] of this.#leases) {
+      if (state === 'held' || (state === 'lost' && claims.holder(id) === holder)) continue
       this.#leases.delete(id)
       // What is hunted stays the first: three that die in turn would look like a storm.
       if (claims.isSuspect(id)) this.#suspects.unshift(batch)

@@ -202,6 +202,14 @@ test('reader: one bad batch holds up no other', async (t) => {
   assert.equal((await take()).id, bad.id)
 })
 
+test('reader: a claim that a full disk kept from being judged binds nobody for ever', async (t) => {
+  const { reader, claims, take } = await open(t)
+  const batch = await take('extractor/0')
+  claims.claim(batch.id, { by: 'extractor/0', rows: batch.rows.length })
+  reader.holderEnded('extractor/0')
+  assert.equal((await take('extractor/0')).id, batch.id)
+})
+
 test('reader: what a dead extractor had claimed waits until its death is judged', async (t) => {
   const { reader, claims, take, finish } = await open(t)
   const batch = await take()
