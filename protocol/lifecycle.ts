@@ -92,7 +92,7 @@ export function actor<Input>(): Actor<Input> {
 }
 
 /** The same of whatever carries it. */
-function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
+export function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
   const { id, generation, input } = birth
   const { clock, die } = host
   const log = host.openLog({ ...birth.log, actor: id })

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { projectRoot } from './support/golden.ts'
 import * as importRules from './support/tidy/import-rules.ts'
 import { libraryDocumented } from './support/tidy/library-rules.ts'
+import * as simulatorRules from './support/tidy/simulator-rules.ts'
 import { type Rule, readProject } from './support/tidy/sources.ts'
 import * as textRules from './support/tidy/text-rules.ts'
 
@@ -16,6 +17,8 @@ const rules: Readonly<Record<string, Rule>> = {
   'of an actor a supervisor imports its index': importRules.actorsByIndex,
   'no supervisor imports a worker': importRules.workersNotImported,
   'only protocol/channel.ts posts messages': importRules.channelAlone,
+  'the simulator runs the product, and touches nothing real': simulatorRules.simulatorRunsProduct,
+  'in the simulator time and chance are simulated': simulatorRules.simulatorHasItsTime,
   'every file is reached from an entry': importRules.noOrphans,
   'no file is longer than 300 lines': textRules.fileLength,
   'no line is longer than 100 columns': textRules.lineLength,

@@ -4,7 +4,7 @@ import type { Actor } from '../../protocol/lifecycle.ts'
 import { every } from '../../src/clock.ts'
 import { explain } from '../../src/failure.ts'
 import { patientStore } from '../../src/store/patient.ts'
-import { Permits } from '../../src/store/permits.ts'
+import { type PermitOptions, Permits } from '../../src/store/permits.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
 import type { LedgerInput } from './index.ts'
 import { leaseDesk } from './lease-desk.ts'
@@ -15,11 +15,18 @@ import { PermitDesk } from './permit-desk.ts'
 /** How often it is asked whether the run can go on with its store. */
 const lookMs = 1000
 
-export async function begin(self: Actor<LedgerInput>, around: Surroundings): Promise<void> {
+const permitsUpTo = (max: number, options: PermitOptions) => new Permits(max, options)
+
+/** @param newPermits  of all requests to the store */
+export async function begin(
+  self: Actor<LedgerInput>,
+  around: Surroundings,
+  newPermits = permitsUpTo,
+): Promise<void> {
   const { input, log } = self
   const { clock } = around
   const life = createActor(ledgerMachine).start()
-  const permits = new Permits(input.maxParallel, {
+  const permits = newPermits(input.maxParallel, {
     clock,
     onAdapt: (adapted) => {
       const { inForce, max } = permits.status

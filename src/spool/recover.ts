@@ -59,7 +59,7 @@ export async function recoverSpool(
       options.onProgress?.({ checked: ++checked, files: samples.length, bytes })
     }
   }
-  await Promise.all(Array.from({ length: readers }, reader))
+  await Promise.all(Array.from({ length: Math.min(readers, samples.length) }, reader))
   return { good, torn, temps, foreign }
 }
 

@@ -23,7 +23,7 @@ export interface PermitsStatus {
   readonly peak: number
 }
 
-interface PermitOptions {
+export interface PermitOptions {
   readonly clock?: Clock
   readonly onAdapt?: (adapted: Adapted) => void
 }

@@ -1,0 +1,184 @@
+import type { Lease, StoredWord } from '../../protocol/ledger.ts'
+import type { Actor } from '../../protocol/lifecycle.ts'
+import { Failure } from '../../src/failure.ts'
+import { Permits } from '../../src/store/permits.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
+import type { Surroundings } from '../../src/surroundings.ts'
+import { type Parts, sound } from './parts.ts'
+import { realBegins } from './vessel.ts'
+import { work } from './workload.ts'
+
+/** Parts that break a promise, each by a wrapper around the product's own: all are found. */
+
+type Handlers = Readonly<Record<string, (ask: never) => unknown>>
+
+/** An actor whose answers are given by these in place of its own. */
+function answering<Input>(
+  self: Actor<Input>,
+  wrap: (handlers: Handlers) => Handlers,
+): Actor<Input> {
+  const serve: Actor<Input>['serve'] = (contract, handlersFor, options) => {
+    // The wrapper keeps each request's ask and answer: it changes when and how often they happen.
+    const wrapped = ((asker: Parameters<typeof handlersFor>[0]) =>
+      wrap(handlersFor(asker) as Handlers)) as unknown as typeof handlersFor
+    self.serve(contract, wrapped, options)
+  }
+  return { ...self, serve }
+}
+
+const withLedger = (begin: Parts['begins']['ledger']): Parts => ({
+  ...sound,
+  begins: { ...realBegins, ledger: begin },
+})
+
+/** The store as one kind of actor has it. */
+const withStore = (kind: string, wrap: (store: ObjectStore) => ObjectStore): Parts => ({
+  ...sound,
+  around: (around, whose) =>
+    whose.startsWith(kind)
+      ? { ...around, openStore: async (place) => wrap(await around.openStore(place)) }
+      : around,
+})
+
+const spool = `${work}/spool`
+
+/** A sample's file goes as soon as it is stored. */
+const removesBeforeCommit = withLedger((self, around) => {
+  const remove = async ({ ends }: StoredWord) => {
+    const files = await around.disk.list(spool)
+    for (const { key } of ends) {
+      const [hash] = key.split('/').at(-1)?.split('-') ?? []
+      const file = files.find(({ name }) => hash !== undefined && name.startsWith(hash))
+      if (file) await around.disk.remove(`${spool}/${file.name}`).catch(() => undefined)
+    }
+  }
+  const early = answering(self, (handlers) => ({
+    ...handlers,
+    stored: async (ask: StoredWord) => {
+      const leases = await handlers.stored?.(ask as never)
+      await remove(ask)
+      return leases
+    },
+  }))
+  return realBegins.ledger(early, around)
+})
+
+/** What the store says of a body is not looked at. */
+const believesAcknowledgements = withStore('uploader', (store) => ({
+  ...store,
+  put: async (key, body, options) => ({ ...(await store.put(key, body, options)), ...options }),
+}))
+
+/** A file goes to the store whatever it holds, and is taken for what its name says. */
+const sendsTorn = withStore('uploader', (store) => ({
+  ...store,
+  put: async (key, body, options) => ({ ...(await store.put(key, body)), ...options }),
+}))
+
+/** The store is a folder of this machine, whose new names are not synced. */
+const syncsNoFolder: Parts = {
+  ...sound,
+  machineCrashed: (store) => store.forget(10_000),
+}
+
+/** Each start of the ledger writes under the same name. */
+const writesUnderOneName: Parts = {
+  ...sound,
+  around: (around, whose) => {
+    if (!whose.startsWith('ledger')) return around
+    return { ...around, random: () => 0.5, wall: { ...around.wall, now: () => Date.UTC(2026, 1) } }
+  },
+}
+
+const tellsDeathsTwice: Parts = {
+  ...sound,
+  start: (start) => ({
+    ...start,
+    onEnd: (end) => {
+      start.onEnd(end)
+      start.onEnd(end)
+    },
+  }),
+}
+
+/** Permits of an asker that has died are still given out. */
+const leaksPermits = withLedger((self, around) =>
+  realBegins.ledger(self, around, (max, options) => {
+    const permits = new Permits(max, options)
+    permits.askerEnded = () => undefined
+    return permits
+  }),
+)
+
+/** A name that is taken is an error, though our own try whose answer was lost may have taken it. */
+const takesTakenForFailure = withStore('ledger', (store) => ({
+  ...store,
+  putIfAbsent: async (key, body, options) => {
+    if (await store.putIfAbsent(key, body, options)) return true
+    throw new Failure('invalid', `taken. key=${key}`)
+  },
+}))
+
+/** What was stored is leased once more. */
+const leasesAgain = withLedger((self, around) => {
+  const given = new Map<number, Lease>()
+  const again: { readonly lease: Lease; readonly at: number }[] = []
+  const note = (lease: Lease) => {
+    given.set(lease.id, lease)
+    return lease
+  }
+  const lends = answering(self, (handlers) => ({
+    ...handlers,
+    stored: async (ask: StoredWord) => {
+      for (const { lease } of ask.ends) {
+        const done = given.get(lease)
+        given.delete(lease)
+        if (done) again.push({ lease: { ...done, permit: null }, at: around.clock.now() + 3000 })
+      }
+      const leases = (await handlers.stored?.(ask as never)) as Lease[]
+      return leases.map(note)
+    },
+    next: async (ask: unknown) => {
+      if (again[0] && again[0].at <= around.clock.now()) {
+        return { kind: 'lease', lease: again.shift()?.lease }
+      }
+      const next = (await handlers.next?.(ask as never)) as { kind: string; lease: Lease }
+      if (next.kind === 'lease') note(next.lease)
+      return next
+    },
+  }))
+  return realBegins.ledger(lends, around)
+})
+
+/** One restart less than the supervisor's window allows. */
+const countsOneTooMany: Parts = {
+  ...sound,
+  filling: (spec) => ({ ...spec, restarts: { ...spec.restarts, max: spec.restarts.max - 1 } }),
+}
+
+/** What a crash left in the spool is not looked for. */
+const forgetsTheSpool: Parts = {
+  ...sound,
+  around: (around, whose) => (whose.startsWith('ledger') ? blind(around) : around),
+}
+
+const blind = (around: Surroundings): Surroundings => {
+  const { disk } = around
+  const list: typeof disk.list = async (path) => (path === spool ? [] : await disk.list(path))
+  const wrapped = Object.assign(Object.create(disk) as typeof disk, { list })
+  return { ...around, disk: wrapped }
+}
+
+export const faultyParts: Readonly<Record<string, Parts>> = {
+  'removes before commit': removesBeforeCommit,
+  'believes acknowledgements': believesAcknowledgements,
+  'sends torn files': sendsTorn,
+  'syncs no folder': syncsNoFolder,
+  'uses a segment name again': writesUnderOneName,
+  'counts a death twice': tellsDeathsTwice,
+  'leaks permits at a death': leaksPermits,
+  'takes a lost answer for a failure': takesTakenForFailure,
+  'leases again what is done': leasesAgain,
+  'counts one restart too many': countsOneTooMany,
+  'forgets the spool': forgetsTheSpool,
+}

@@ -1,0 +1,100 @@
+import { basename } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { entryKey, type ManifestEntry, rowEntry } from '../../src/manifest/entry.ts'
+import { decodeBatch, decodeOpening, isWhole } from '../../src/manifest/segment.ts'
+import { parseSpoolName } from '../../src/spool/name.ts'
+
+/**
+ * What must hold at every moment, whoever has just died: seen from outside, in what lies on the
+ * disk and in the store.
+ */
+
+/** A promise is broken. */
+export class Violation extends Error {}
+
+/** A sample as it must end up in the store. */
+export interface Expected {
+  readonly hash: string
+  readonly key: string
+  readonly crc32: number
+  readonly bytes: number
+}
+
+export class Invariants {
+  /** What segments in the store name; of two for one sample, what was stored. */
+  readonly committed = new Map<string, ManifestEntry>()
+  readonly #objects = new Map<string, { readonly bytes: number; readonly crc32: number }>()
+  readonly #expected: ReadonlyMap<string, Expected>
+  /** What was seen to be broken; told at the next look. */
+  #broken: Violation | undefined
+
+  constructor(expected: readonly Expected[]) {
+    this.#expected = new Map(expected.map((sample) => [sample.hash, sample]))
+  }
+
+  /** Something outside the product's code has been found to be wrong. */
+  broken(what: string): void {
+    this.#broken ??= new Violation(what)
+  }
+
+  check(): void {
+    if (this.#broken) throw this.#broken
+  }
+
+  /** An object in the store has changed. */
+  changed(key: string, bytes: Buffer | undefined): void {
+    if (key.startsWith('hidden-states/')) this.#sampleChanged(key, bytes)
+    if (key.startsWith('manifest/segments/') && bytes && isWhole(bytes, key)) {
+      for (const entry of entriesIn(key, bytes)) this.#named(entry)
+    }
+  }
+
+  /** A local file goes: whole, it must be named by a segment. */
+  removed(path: string, bytes: Buffer): void {
+    const sample = parseSpoolName(basename(path))
+    if (!sample) return
+    const isWholeFile = bytes.length === sample.bytes && crc32(bytes) === sample.crc32
+    if (isWholeFile && this.committed.get(sample.hash)?.status !== 'stored') {
+      this.broken(`a spooled file was removed before its commit. hash=${sample.hash}`)
+    }
+  }
+
+  #sampleChanged(key: string, bytes: Buffer | undefined): void {
+    if (bytes) this.#objects.set(key, { bytes: bytes.length, crc32: crc32(bytes) })
+    else this.#objects.delete(key)
+    for (const entry of this.committed.values()) {
+      if (entry.status === 'stored' && entryKey(entry) === key) this.#mustBeStored(entry)
+    }
+  }
+
+  #named(entry: ManifestEntry): void {
+    const before = this.committed.get(entry.hash)
+    if (before?.status !== 'stored') this.committed.set(entry.hash, entry)
+    if (!this.#expected.has(entry.hash)) this.broken(`a sample of no row. hash=${entry.hash}`)
+    if (entry.status === 'stored') this.#mustBeStored(entry)
+  }
+
+  #mustBeStored(entry: ManifestEntry): void {
+    const found = this.#objects.get(entryKey(entry))
+    const want = this.#expected.get(entry.hash)
+    if (!found) this.broken(`committed, and not in the store. key=${entryKey(entry)}`)
+    else if (found.crc32 !== entry.crc32 || found.bytes !== entry.length) {
+      this.broken(`committed, and something else in the store. key=${entryKey(entry)}`)
+    } else if (want && found.crc32 !== want.crc32) {
+      this.broken(`not the bytes of an undisturbed run. key=${entryKey(entry)}`)
+    }
+  }
+
+  /** Bytes of each object of a sample, by key. */
+  get sizes(): ReadonlyMap<string, number> {
+    return new Map([...this.#objects].map(([key, { bytes }]) => [key, bytes]))
+  }
+}
+
+function* entriesIn(key: string, bytes: Buffer): Generator<ManifestEntry> {
+  const opening = decodeOpening(bytes, { key, size: bytes.length })
+  for (const [number, { start, end }] of opening.ranges.entries()) {
+    const rows = decodeBatch(opening, { key, number, bytes: bytes.subarray(start, end) })
+    for (let row = 0; row < rows.count; row++) yield rowEntry(rows, row)
+  }
+}

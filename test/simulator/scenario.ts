@@ -1,0 +1,110 @@
+import { type Random, seededRandom } from '../../src/clock.ts'
+import type { Acknowledges, RequestFault } from './store.ts'
+
+/** What a seed says: a small run, and what goes wrong in it. Data, so that it can be cut down. */
+
+export type Fault =
+  /** Crash of an actor, of the process, of the machine, at a step; `pick` says which actor. */
+  | { readonly kind: 'actor'; readonly at: number; readonly pick: number }
+  /** The same of one that waits for the store. */
+  | { readonly kind: 'asking'; readonly at: number; readonly pick: number }
+  | { readonly kind: 'process'; readonly at: number }
+  | { readonly kind: 'machine'; readonly at: number; readonly disk: 'unsynced lost' | 'lost' }
+  /** One actor, again and again. */
+  | { readonly kind: 'storm'; readonly at: number; readonly actor: string; readonly times: number }
+  /** A person orders an actor's end, or the run's. */
+  | { readonly kind: 'order'; readonly at: number; readonly pick: number }
+  | { readonly kind: 'stop'; readonly at: number }
+  /** A spooled file is damaged where it lies. */
+  | { readonly kind: 'rot'; readonly at: number }
+  /** For so long the disk is full, or the store away. */
+  | { readonly kind: 'full'; readonly at: number; readonly ms: number }
+  | { readonly kind: 'away'; readonly at: number; readonly ms: number }
+  | { readonly kind: 'request'; readonly number: number; readonly fault: RequestFault }
+
+export interface Scenario {
+  readonly seed: number
+  readonly rows: number
+  readonly extractors: number
+  readonly uploaders: number
+  readonly maxParallel: number
+  readonly commitEvery: number
+  /** Bytes. */
+  readonly spoolMax: number
+  readonly acknowledges: Acknowledges
+  /** Rows of the dataset that end their extractor, or whose states are not finite. */
+  readonly poison: number | null
+  readonly nan: number | null
+  readonly faults: readonly Fault[]
+}
+
+/** Steps from one crash to the next, at most; a start without any takes some 1100. */
+const gaps = [40, 100, 250, 600] as const
+const requestsUsual = 120
+export const rowsMax = 8
+
+export function scenarioOf(seed: number): Scenario {
+  const random = seededRandom(seed)
+  const below = (end: number) => Math.floor(random() * end)
+  const rows = 3 + below(rowsMax - 2)
+  const evil = below(12)
+  return {
+    seed,
+    rows,
+    extractors: 1 + below(2),
+    uploaders: 1 + below(2),
+    maxParallel: 2 + below(5),
+    commitEvery: 1 + below(5),
+    spoolMax: 30_000 + below(60_000),
+    acknowledges: pickOf(['checksum', 'checksum', 'etag', 'nothing'], random),
+    poison: evil === 0 ? below(rows) : null,
+    nan: evil === 1 ? below(rows) : null,
+    faults: faultsOf(random),
+  }
+}
+
+function faultsOf(random: Random): Fault[] {
+  const below = (end: number) => Math.floor(random() * end)
+  const gapMax = pickOf(gaps, random)
+  let last = below(300)
+  const next = () => {
+    last += below(gapMax)
+    return last
+  }
+  const faults: Fault[] = Array.from({ length: 1 + below(14) }, () => crash(random, next()))
+  const at = () => below(last + gapMax)
+  if (random() < 0.2) {
+    const actor = pickOf(['uploader/0', 'ledger', 'reader'], random)
+    faults.push({ kind: 'storm', at: at(), actor, times: 2 + below(8) })
+  }
+  if (random() < 0.15) faults.push({ kind: 'stop', at: at() })
+  if (random() < 0.4) faults.push({ kind: 'rot', at: at() })
+  if (random() < 0.15) faults.push({ kind: 'full', at: at(), ms: below(20_000) })
+  if (random() < 0.15) faults.push({ kind: 'away', at: at(), ms: below(60_000) })
+  for (let left = below(8); left > 0; left--) {
+    const fault = pickOf(requestFaults, random)
+    faults.push({ kind: 'request', number: below(requestsUsual), fault })
+  }
+  return faults
+}
+
+function crash(random: Random, at: number): Fault {
+  const chance = random()
+  if (chance < 0.4) return { kind: 'actor', at, pick: random() }
+  if (chance < 0.65) return { kind: 'asking', at, pick: random() }
+  if (chance < 0.72) return { kind: 'order', at, pick: random() }
+  if (chance < 0.88) return { kind: 'process', at }
+  return { kind: 'machine', at, disk: random() < 0.7 ? 'unsynced lost' : 'lost' }
+}
+
+const requestFaults: readonly RequestFault[] = [
+  'lost',
+  'answer lost',
+  'answer lost',
+  'late',
+  'twice',
+  'SlowDown',
+  'half kept',
+]
+
+const pickOf = <T>(all: readonly T[], random: Random): T => all[Math.floor(random() * all.length)]

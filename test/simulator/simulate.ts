@@ -1,0 +1,208 @@
+import { basename } from 'node:path'
+import type { Log } from '../../src/log.ts'
+import { parseSpoolName } from '../../src/spool/name.ts'
+import { extracting } from '../../supervisors/job.ts'
+import { root } from '../../supervisors/root.ts'
+import { Deaths } from './deaths.ts'
+import { unexplained } from './ends.ts'
+import { finish } from './finish.ts'
+import { Invariants, Violation } from './invariants.ts'
+import { type Ended, Machine } from './machine.ts'
+import { type Parts, sound } from './parts.ts'
+import type { Scenario } from './scenario.ts'
+import { SimulatedStore } from './store.ts'
+import { Trouble } from './trouble.ts'
+import type { Workload } from './workload.ts'
+import { type Life, World } from './world.ts'
+
+/** One scenario, from the first start to the end of the run or to a broken promise. */
+
+export interface Outcome {
+  readonly scenario: Scenario
+  /** Undefined where all held. */
+  readonly violation: string | undefined
+  /** Of the event log. */
+  readonly digest: string
+  readonly crashes: number
+  readonly steps: number
+}
+
+/** As the product writes it. */
+export interface ErrorLine {
+  readonly msg: string
+  readonly child?: string
+  readonly err?: { readonly message: string }
+}
+
+export interface SimulateOptions {
+  readonly workload: Workload
+  /** Writes errors alone, each of which is heard through `heard`. */
+  readonly log: Log
+  readonly errors: { heard: (line: ErrorLine) => void }
+  readonly parts?: Parts
+  /** Each line of the event log. */
+  readonly listen?: (line: string) => void
+}
+
+const startsMax = 60
+/** Nothing changes on disk or in the store for so long, and nothing hinders it: it never will. */
+const stillMs = 5 * 60_000
+/** From the end of a process to its next start, by the launcher or a person. */
+const againMs = 1_000
+
+export async function simulate(scenario: Scenario, options: SimulateOptions): Promise<Outcome> {
+  const simulation = new Simulation(scenario, options)
+  options.errors.heard = (line) => simulation.heard(line)
+  const violation = await simulation.end()
+  const { crashes, world } = simulation
+  return { scenario, violation, digest: world.digest(), crashes, steps: world.steps }
+}
+
+class Simulation {
+  readonly world: World
+  readonly #scenario: Scenario
+  readonly #workload: Workload
+  readonly #store: SimulatedStore
+  readonly #machine: Machine
+  readonly #invariants: Invariants
+  readonly #deaths: Deaths
+  readonly #trouble: Trouble
+  /** By hash: the ledger that named it in a segment. */
+  readonly #committedBy = new Map<string, Life>()
+  #movedAt = 0
+  #starts = 0
+  #isOver = false
+
+  constructor(scenario: Scenario, { workload, log, parts = sound, listen }: SimulateOptions) {
+    this.#scenario = scenario
+    this.#workload = workload
+    this.world = new World(scenario.seed, listen)
+    const requests = scenario.faults.flatMap((fault) =>
+      fault.kind === 'request' ? [[fault.number, fault.fault] as const] : [],
+    )
+    this.#store = new SimulatedStore(this.world, {
+      acknowledges: scenario.acknowledges,
+      faults: new Map(requests),
+    })
+    this.#invariants = new Invariants(workload.expected)
+    const { world } = this
+    this.#deaths = new Deaths(world)
+    this.#machine = new Machine({
+      world,
+      store: this.#store,
+      workload,
+      parts,
+      log,
+      onDeath: (id, how) => {
+        if (how === 'by itself') this.#deaths.note(id)
+      },
+    })
+    this.#store.onChange = (key, bytes) => this.#changed(key, bytes)
+    this.#machine.disk.onRemove = (path, bytes) => this.#invariants.removed(path, bytes)
+    this.#machine.disk.onMissing = (path, life) => this.#missed(path, life)
+    this.#trouble = new Trouble(scenario, { world, machine: this.#machine, store: this.#store })
+    world.onStep = () => this.#trouble.injectDue()
+  }
+
+  get crashes(): number {
+    return this.#trouble.crashes
+  }
+
+  /** Why a promise is broken; undefined where all held. */
+  async end(): Promise<string | undefined> {
+    const unhandled = (error: unknown) => this.world.died(this.world.current, error)
+    process.on('unhandledRejection', unhandled)
+    try {
+      this.#start()
+      await this.#drive()
+      return undefined
+    } catch (error) {
+      if (error instanceof Violation) return error.message
+      throw error
+    } finally {
+      process.off('unhandledRejection', unhandled)
+    }
+  }
+
+  #drive(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const turn = () => {
+        try {
+          this.#look()
+          if (this.#isOver) return resolve()
+          if (!this.world.next()) throw new Violation('nothing happens any more')
+          setImmediate(turn)
+        } catch (error) {
+          reject(error)
+        }
+      }
+      turn()
+    })
+  }
+
+  #look(): void {
+    this.#invariants.check()
+    const { maxParallel } = this.#scenario
+    const open = this.#store.openOf(() => true)
+    if (open > maxParallel) throw new Violation(`requests open at once: ${open} of ${maxParallel}`)
+    if (this.world.now - this.#movedAt > stillMs) throw new Violation('the run stands still')
+    const { ended } = this.#machine
+    if (ended) this.#processEnded(ended)
+  }
+
+  /** A line that an actor, or the process, has written of an error. */
+  heard({ msg, child, err }: ErrorLine): void {
+    if (msg !== 'gave up' || child === undefined) return
+    const wrong = this.#deaths.judge(child, err?.message ?? '')
+    if (wrong !== undefined) this.#invariants.broken(wrong)
+  }
+
+  #changed(key: string, bytes: Buffer | undefined): void {
+    const before = this.#invariants.committed.size
+    this.#invariants.changed(key, bytes)
+    if (!key.startsWith('manifest/lock')) this.#movedAt = this.world.now
+    if (this.#invariants.committed.size === before) return
+    const ledger = this.#machine.actors.get('ledger')
+    for (const hash of this.#invariants.committed.keys()) {
+      if (ledger && !this.#committedBy.has(hash)) this.#committedBy.set(hash, ledger)
+    }
+  }
+
+  /** Whoever is sent for a file that is not there was lent it by someone who knew better. */
+  #missed(path: string, life: Life): void {
+    const hash = parseSpoolName(basename(path))?.hash ?? ''
+    const ledger = this.#committedBy.get(hash)
+    const isSame = ledger?.alive && ledger === this.#machine.actors.get('ledger')
+    if (isSame && this.#invariants.committed.get(hash)?.status === 'stored') {
+      this.#invariants.broken(`${life.name} was lent what was committed. hash=${hash}`)
+    }
+  }
+
+  #start(): void {
+    this.#movedAt = this.world.now
+    this.#deaths.begin(root(this.#workload.prepared, extracting))
+    if (this.#starts++ === startsMax) throw new Violation('the run is started again and again')
+    this.#machine.start()
+  }
+
+  #processEnded(ended: Ended): void {
+    this.#machine.ended = null
+    const bug = unexplained(ended)
+    if (bug !== undefined) throw new Violation(bug)
+    const isDone = ended.kind === 'result' && ended.result.code <= 1
+    if (!isDone) {
+      this.world.plan(againMs * (1 + this.world.draw()), null, () => this.#start())
+      return
+    }
+    const broken = finish({
+      scenario: this.#scenario,
+      workload: this.#workload,
+      invariants: this.#invariants,
+      disk: this.#machine.disk,
+      code: ended.result.code,
+      crashes: this.crashes,
+    })
+    if (broken !== undefined) throw new Violation(broken)
+    this.#isOver = true
+  }
+}

@@ -1,0 +1,90 @@
+import type { Machine } from './machine.ts'
+import type { Fault, Scenario } from './scenario.ts'
+import type { SimulatedStore } from './store.ts'
+import type { Life, World } from './world.ts'
+
+/** Lets go wrong what the scenario says, each at its step. */
+
+interface Hit {
+  readonly world: World
+  readonly machine: Machine
+  readonly store: SimulatedStore
+}
+
+/** Until an actor that is struck again and again is there. */
+const lookMs = 100
+const looksMax = 200
+
+export class Trouble {
+  readonly #hit: Hit
+  readonly #faults: Exclude<Fault, { kind: 'request' }>[]
+  /** Of actors, processes and machines so far. */
+  crashes = 0
+
+  constructor({ faults }: Scenario, hit: Hit) {
+    this.#hit = hit
+    this.#faults = faults.filter((fault) => fault.kind !== 'request').sort((a, b) => a.at - b.at)
+  }
+
+  injectDue(): void {
+    const { world } = this.#hit
+    while (this.#faults[0] && this.#faults[0].at <= world.steps) {
+      const fault = this.#faults.shift()
+      if (!fault) return
+      world.tell(`fault: ${JSON.stringify(fault)}`)
+      this.#inject(fault)
+    }
+  }
+
+  #inject(fault: Exclude<Fault, { kind: 'request' }>): void {
+    const { machine, store, world } = this.#hit
+    if (fault.kind === 'actor') this.#kill(pickOf(machine.living, fault.pick))
+    else if (fault.kind === 'asking') {
+      const asking = machine.living.filter((life) => store.openOf((other) => other === life) > 0)
+      this.#kill(pickOf(asking, fault.pick))
+    } else if (fault.kind === 'process') this.#crash(() => machine.process?.end('is killed'))
+    else if (fault.kind === 'machine') this.#crash(() => machine.crash(fault.disk))
+    else if (fault.kind === 'storm') this.#storm(fault.actor, fault.times)
+    else if (fault.kind === 'order') this.#order(pickOf(machine.living, fault.pick))
+    else if (fault.kind === 'stop') world.plan(0, machine.process, () => machine.stop())
+    else if (fault.kind === 'rot') machine.disk.rotsNext = true
+    else if (fault.kind === 'full') machine.disk.fullUntil = world.now + fault.ms
+    else store.awayUntil = world.now + fault.ms
+  }
+
+  #crash(how: () => void): void {
+    if (!this.#hit.machine.process?.alive) return
+    this.crashes++
+    how()
+  }
+
+  #kill(life: Life | undefined): void {
+    if (!life?.alive) return
+    this.crashes++
+    life.end('crashes', new Error('crashed by the simulator'))
+  }
+
+  #order(life: Life | undefined): void {
+    const { machine, world } = this.#hit
+    const [id] = life?.name.split('#') ?? []
+    if (id !== undefined) world.plan(0, machine.process, () => void machine.order(id))
+  }
+
+  #storm(actor: string, times: number): void {
+    const { machine, world } = this.#hit
+    let looks = looksMax
+    const strike = (left: number) => {
+      const life = machine.actors.get(actor)
+      if (!life?.alive) {
+        if (looks-- > 0) world.plan(lookMs, null, () => strike(left))
+        return
+      }
+      this.#kill(life)
+      if (left > 1) world.plan(500 + world.draw() * 4000, null, () => strike(left - 1))
+    }
+    strike(times)
+  }
+}
+
+const pickOf = (lives: readonly Life[], pick: number): Life | undefined =>
+  lives[Math.floor(pick * lives.length)]
