@@ -84,11 +84,11 @@ export class Machine {
   }
 
   async order(actor: string): Promise<void> {
-    await this.#run?.kill(actor)
+    await this.#run?.control.kill(actor, () => undefined)
   }
 
   stop(): void {
-    this.#run?.stop()
+    this.#run?.control.stop()
   }
 
   /** The machine is gone: its process, and of its disk what chance takes. */

@@ -43,7 +43,8 @@ const gaps = [40, 100, 250, 600] as const
 const requestsUsual = 120
 export const rowsMax = 8
 
-export function scenarioOf(seed: number): Scenario {
+/** @param requestFaults  so many requests, at most, meet a fault */
+export function scenarioOf(seed: number, requestFaults = 8): Scenario {
   const random = seededRandom(seed)
   const below = (end: number) => Math.floor(random() * end)
   const rows = 3 + below(rowsMax - 2)
@@ -59,11 +60,11 @@ export function scenarioOf(seed: number): Scenario {
     acknowledges: pickOf(['checksum', 'checksum', 'etag', 'nothing'], random),
     poison: evil === 0 ? below(rows) : null,
     nan: evil === 1 ? below(rows) : null,
-    faults: faultsOf(random),
+    faults: faultsOf(random, requestFaults),
   }
 }
 
-function faultsOf(random: Random): Fault[] {
+function faultsOf(random: Random, requestFaults: number): Fault[] {
   const below = (end: number) => Math.floor(random() * end)
   const gapMax = pickOf(gaps, random)
   let last = below(300)
@@ -81,8 +82,8 @@ function faultsOf(random: Random): Fault[] {
   if (random() < 0.4) faults.push({ kind: 'rot', at: at() })
   if (random() < 0.15) faults.push({ kind: 'full', at: at(), ms: below(20_000) })
   if (random() < 0.15) faults.push({ kind: 'away', at: at(), ms: below(60_000) })
-  for (let left = below(8); left > 0; left--) {
-    const fault = pickOf(requestFaults, random)
+  for (let left = below(requestFaults); left > 0; left--) {
+    const fault = pickOf(faultsOfRequests, random)
     faults.push({ kind: 'request', number: below(requestsUsual), fault })
   }
   return faults
@@ -97,7 +98,7 @@ function crash(random: Random, at: number): Fault {
   return { kind: 'machine', at, disk: random() < 0.7 ? 'unsynced lost' : 'lost' }
 }
 
-const requestFaults: readonly RequestFault[] = [
+const faultsOfRequests: readonly RequestFault[] = [
   'lost',
   'answer lost',
   'answer lost',
