@@ -54,7 +54,7 @@ export async function drill(names: readonly string[], options: DrillOptions): Pr
   const reports: DrillReport[] = []
   for (const one of chosen) reports.push(await shown(one, ground, json))
   if (json) process.stdout.write(`${JSON.stringify(document(reports, options.seed))}\n`)
-  else if (reports.length > 1) process.stdout.write(`${summaryText(reports)}\n`)
+  else process.stdout.write(`${summaryText(reports)}; seed ${options.seed}\n`)
   const isBroken = reports.some(({ outcome }) => outcome === 'broken')
   return isBroken ? exitCodes.incomplete : exitCodes.done
 }

@@ -78,15 +78,15 @@ function spread(ms: readonly number[]): string {
 const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`
 
-/** One line, after all of them. */
+/** After all of them; the counts come last. */
 export function summaryText(reports: readonly DrillReport[]): string {
   const of = (outcome: DrillReport['outcome']) =>
     reports.filter((report) => report.outcome === outcome).map(({ name }) => name)
   const broken = of('broken')
   const skippedNames = of('skipped')
   return [
-    `${of('held').length} held, ${broken.length} broken, ${skippedNames.length} skipped`,
     ...(broken.length > 0 ? [line('broken', broken.join(', '))] : []),
     ...(skippedNames.length > 0 ? [line('skipped', skippedNames.join(', '))] : []),
+    `${of('held').length} held, ${broken.length} broken, ${skippedNames.length} skipped`,
   ].join('\n')
 }
