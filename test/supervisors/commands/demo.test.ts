@@ -35,8 +35,10 @@ test('demo: extracts, trains, tells the gain; started again, it finds all done',
   assert.deepEqual(listing(home), {})
 })
 
+type Listing = ReturnType<typeof listing>
+
 /** Names of the files that are not in both, or not the same. */
-function differing(a: Record<string, string>, b: Record<string, string>): string[] {
+function differing(a: Listing, b: Listing): string[] {
   const keys = new Set([...Object.keys(a), ...Object.keys(b)])
   return [...keys].filter((key) => a[key] !== b[key]).map((key) => basename(key))
 }
