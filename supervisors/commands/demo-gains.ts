@@ -17,22 +17,9 @@ import type { TensorToWrite } from '../../src/safetensors/write.ts'
 import { openStore } from '../../src/store/open.ts'
 import { fetchTrainedDrafter, type TrainedDrafter } from '../keeping/trained-drafter.ts'
 import { evaluationOf } from './eval.ts'
+import { type DemoGains, type Gain, keepGains, keptGains, type Overlaps } from './kept-gains.ts'
 
 /** What the demo's drafter gains, beside what it gained untrained: by real decoding. */
-
-export interface DemoGains {
-  readonly untrained: Gain
-  readonly heldOutRows: Gain & Overlaps
-  readonly heldOutThemes: Gain & Overlaps
-}
-
-export type Gain = Pick<Acceptance, 'tau' | 'interval' | 'prompts'>
-
-/** Of the n-grams of the answers: the share that stands somewhere in the rows trained on. */
-interface Overlaps {
-  readonly overlap4: number
-  readonly overlap8: number
-}
 
 const limit = 40
 /** They all say the same of a drafter that knows nothing. */
@@ -47,6 +34,9 @@ export async function demoGains(
   const settings = { work: join(work, 'eval'), target: target.path, limit, maxNewTokens }
   const greedy = { ...settings, temperature: 0, seed: 0 }
   const trained = await fetchTrainedDrafter(await openStore(store), settings.work)
+  const { name } = trained.checkpoint
+  const kept = await keptGains(work, name)
+  if (kept) return kept
   const untrained = await writeUntrained(join(work, 'untrained'), trained, train?.seed ?? 0)
   const texts = textsOf(trained)
   const few = { ...greedy, limit: limitUntrained }
@@ -57,11 +47,11 @@ export async function demoGains(
   // Last, since the last is what an export's card shows.
   const rows = gainOf(await evaluationOf(store, { ...greedy, what: 'held-out rows' }))
   const themesTexts = demoConversations('heldOut').map(tokensOf)
-  return {
+  return await keepGains(work, name, {
     untrained: before,
     heldOutRows: { ...rows, ...overlaps(texts.training, texts.heldOut) },
     heldOutThemes: { ...themes, ...overlaps(texts.training, themesTexts) },
-  }
+  })
 }
 
 const gainOf = ({ acceptance }: { readonly acceptance: Acceptance }): Gain => {

@@ -1,4 +1,4 @@
-import type { DemoGains, Gain } from './demo-gains.ts'
+import type { DemoGains, Gain } from './kept-gains.ts'
 
 /** What people read of what the demo's drafter gains. */
 export function gainsText({ untrained, heldOutRows, heldOutThemes }: DemoGains): string[] {
