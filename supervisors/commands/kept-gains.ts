@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { hasCode } from '../../src/failure.ts'
 
-/** What the demo found of its drafter: a later start, at the same checkpoint, would find the same. */
+/** What the demo found of its drafter: at the same checkpoint a later start would find the same. */
 
 const gain = {
   /** Null where nothing was decoded. */
