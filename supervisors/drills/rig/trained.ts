@@ -67,7 +67,8 @@ function linesOf(work: string): Map<number, StepLine> {
   return lines
 }
 
+/** But for the one that is being written. */
 function allLines(work: string): z.output<typeof lineSchema>[] {
-  const text = readFileSync(metricsPath(work), 'utf8').trimEnd()
-  return text.split('\n').map((line) => lineSchema.parse(JSON.parse(line)))
+  const ended = readFileSync(metricsPath(work), 'utf8').split('\n').slice(0, -1)
+  return ended.map((line) => lineSchema.parse(JSON.parse(line)))
 }
