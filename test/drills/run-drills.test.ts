@@ -8,11 +8,7 @@ import { drillGround, testDrills } from '../support/crash/held-drills.ts'
 
 const ground = await drillGround()
 
-testDrills(ground, [
-  'credentials-expire',
-  'process-killed-at-random',
-  'new-machine-from-the-store-alone',
-])
+testDrills(ground, ['credentials-expire', 'new-machine-from-the-store-alone'])
 
 test('drill: an object that is lost, and one that is another, break what they should', async () => {
   const harmful: Drill = {
