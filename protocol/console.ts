@@ -25,7 +25,7 @@ export interface RootControl {
   /** What may be changed now, and what holds. */
   settings(): SettingsInForce
   /** Until this process ends; the configuration stays as it is. */
-  set(changed: ChangedSettings): Promise<void>
+  set(changed: ChangedSettings): void
   /**
    * Saves what is trained by now; the training goes on.
    *

@@ -110,8 +110,6 @@ export const ledgerContract = {
    * at once. Permits of an asker whose port closes come back by themselves.
    */
   release: request<PermitEnd, void>(),
-  /** From now on so many permits at most, in place of what the ledger was started with. */
-  setCap: request<number, void>(),
   /**
    * Confirmed by the store. Idempotent by lease. Answers what there is to send now, as far as it is
    * wanted: one message for several samples in place of two for each.

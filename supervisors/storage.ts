@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os'
 import { ledger } from '../actors/ledger/index.ts'
 import { uploader } from '../actors/uploader/index.ts'
 import type { SupervisorSpec } from '../protocol/child.ts'
+import { ledgerRequests } from '../protocol/request-shares.ts'
 import type { Config } from '../src/config/schema.ts'
-import { sampleRequestsMax } from '../src/store/permits.ts'
 import { backoff } from './backoff.ts'
 import { extracting, type Filling } from './job.ts'
 import type { Prepared } from './run/preflight.ts'
@@ -60,22 +60,16 @@ const restarts = { max: 5, withinMs: 60_000 }
 const uploadsOf = (run: Stored, writers: readonly string[]): SupervisorSpec => {
   const { config, place, storeSums } = run
   const { attempts } = config.upload
-  const lanes = lanesOf(config.upload)
-  const input = { work: config.work, store: place, lanes, attempts, storeSums }
+  const share = { maxParallel: config.upload.maxParallel, threads: threadsOf(config.upload) }
+  const input = { work: config.work, store: place, share, attempts, storeSums }
   return {
     id: 'uploads',
     strategy: 'one-for-one',
     restarts,
     backoff,
-    children: Array.from({ length: threadsOf(config.upload) }, (_, i) =>
-      uploader(i, input, writers),
-    ),
+    children: Array.from({ length: share.threads }, (_, i) => uploader(i, input, writers)),
   }
 }
-
-/** The run's lock must beat while the ledger is away: one permit is never the ledger's to give. */
-export const ledgerRequests = (maxParallel: number): number =>
-  maxParallel > 1 ? maxParallel - 1 : maxParallel
 
 /**
  * Uploaders. Where the configuration does not say: on a small machine a second one takes more
@@ -86,10 +80,3 @@ export const threadsOf = (
   { threads }: Pick<Config['upload'], 'threads'>,
   cores = availableParallelism(),
 ): number => threads ?? (cores < 4 ? 1 : 2)
-
-/**
- * Of one uploader; together no more than samples may hold permits. A ledger that has restarted
- * knows nothing of the requests still open: so it cannot let the pool pass its bound.
- */
-export const lanesOf = (upload: Pick<Config['upload'], 'maxParallel' | 'threads'>): number =>
-  Math.ceil(sampleRequestsMax(ledgerRequests(upload.maxParallel)) / threadsOf(upload))

@@ -121,7 +121,7 @@ const orders = {
     run: async ({ root }, [key, value = '']) => {
       const settings = root.settings()
       if (key === undefined) return settingsText(settings)
-      await root.set(parseSetting(key, value, settings.keys))
+      root.set(parseSetting(key, value, settings.keys))
       const now = isLiveKey(key) ? shown(key, root.settings().inForce) : value
       return `${key} is ${now} from now on. The configuration stays as it is.`
     },

@@ -1,6 +1,7 @@
 import { createActor } from 'xstate'
 import { ledgerContract } from '../../protocol/ledger.ts'
 import type { Actor } from '../../protocol/lifecycle.ts'
+import { ledgerRequests } from '../../protocol/request-shares.ts'
 import { every } from '../../src/clock.ts'
 import { explain } from '../../src/failure.ts'
 import { patientStore } from '../../src/store/patient.ts'
@@ -76,7 +77,6 @@ export async function begin(
         ...leaseDesk(ledger, desk, asker.id),
         permit: (ask) => desk.ask(ask),
         release: (end) => desk.release(end),
-        setCap: (max) => permits.setMax(max),
         commit: () => committer.flush(),
         settled: () => ledger.settled(),
         status: () => ({
@@ -94,6 +94,7 @@ export async function begin(
     },
   )
 
+  self.heeds('upload.maxParallel', (max) => permits.setMax(ledgerRequests(max)))
   self.heeds('commit.every', (every) => committer.follow({ every }))
   self.heeds('commit.seconds', (seconds) => committer.follow({ seconds }))
   self.heeds('spool.maxBytes', (maxBytes) => room.limit({ maxBytes }))

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { ledgerContract } from '../../protocol/ledger.ts'
 import type { Actor } from '../../protocol/lifecycle.ts'
-import { uploaderContract } from '../../protocol/uploader.ts'
+import { lanesOf } from '../../protocol/request-shares.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
@@ -34,10 +34,11 @@ export async function begin(self: Actor<UploaderInput>, around: Surroundings): P
     permits,
     clock,
   })
-  lanes.resize(input.lanes)
+  lanes.resize(lanesOf(input.share))
 
-  self.serve(uploaderContract, () => ({ setLanes: (count) => lanes.resize(count) }))
-
+  self.heeds('upload.maxParallel', (maxParallel) => {
+    lanes.resize(lanesOf({ ...input.share, maxParallel }))
+  })
   self.live({
     drain: () => lanes.drain(),
     status: () => ({ work: `${lanes.busy} of ${lanes.count} lanes` }),

@@ -1,4 +1,5 @@
 import type { ChildSpec } from '../../protocol/child.ts'
+import type { UploaderShare } from '../../protocol/request-shares.ts'
 import type { StorePlace } from '../../src/store/patient.ts'
 
 export interface UploaderInput {
@@ -7,10 +8,10 @@ export interface UploaderInput {
   /** Tries of one request to the store. */
   readonly attempts: number
   /**
-   * Uploads that this thread has under way at once, until it is told otherwise; the ledger's
-   * permits bound them all together.
+   * Says how many uploads this thread has under way at once, until `maxParallel` changes; the
+   * ledger's permits bound them all together.
    */
-  readonly lanes: number
+  readonly share: UploaderShare
   /**
    * The store refuses a body that has not the CRC-32 that is sent with it, which was computed when
    * the file was made: its answer proves the file, too.

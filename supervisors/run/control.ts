@@ -83,14 +83,14 @@ export class Control implements RootControl {
     return { keys: liveKeysOf(config), configured, inForce: { ...configured, ...this.#changed } }
   }
 
-  async set(changed: ChangedSettings): Promise<void> {
+  set(changed: ChangedSettings): void {
     const { cap, log, planted } = this.#parts
     log.info({ ...changed }, 'settings changed')
     this.#changed = { ...this.#changed, ...changed }
     if (changed['log.level'] !== undefined) log.level = changed['log.level']
     planted()?.tree.change(changed)
     const requests = changed['upload.maxParallel']
-    if (requests !== undefined) await cap.set(requests)
+    if (requests !== undefined) cap.set(requests)
   }
 
   /** What was changed before there was a tree. */

@@ -160,7 +160,7 @@ export class RunProcess {
         return this.#ended()
       }
       const planted = this.#plant({ ...amended, storeSums: opened.storeSums })
-      this.#cap.handOver(planted.tree, planted.ledger)
+      this.#cap.handOver(planted.ledger)
       await this.#live(planted)
     } finally {
       this.#cap.takeBack()
@@ -272,7 +272,6 @@ export class RunProcess {
   async #tellStarted(child: string): Promise<void> {
     if (child === this.#options.job.filling?.source) await this.#tellPaused()
     await this.#planted?.handover.started(child)
-    await this.#cap.tell(child)
   }
 
   async #tellPaused(): Promise<void> {

@@ -81,19 +81,18 @@ test('storage: the cap changes in mid-work, and a ledger that restarts is told',
   const upload = { maxParallel: 10, threads: 2 }
   const faults = [{ kind: 'hold', times: always, match: samplePuts }] as const
   const rig = await storageTree(t, { samples: 200, upload, faults })
-  const { when, cap, s3, tree, until } = rig
+  const { when, s3, tree, until } = rig
   // Nine are the ledger's, of which one is kept for the manifest.
   await when(({ open }) => open === 8)
-  await cap.set(40)
+  tree.change({ 'upload.maxParallel': 40 })
   await when(({ open }, { permits }) => open === 38 && permits.max === 39)
 
   await tree.kill('ledger')
   for (const child of ['ledger', 'uploader/0', 'uploader/1']) {
     await until(startOf(child, 2))
-    await cap.tell(child)
   }
   await when(({ open }, { permits }) => open === 38 && permits.max === 39)
-  await cap.set(5)
+  tree.change({ 'upload.maxParallel': 5 })
   await when((_, { permits }) => permits.max === 4)
   await s3.setFaults([])
   const { permits } = await when((_, { committed }) => committed === 200)

@@ -40,7 +40,6 @@ export const ledgerHandlers = (
   wake: unasked('wake'),
   permit: unasked('permit'),
   release: unasked('release'),
-  setCap: unasked('setCap'),
   stored: unasked('stored'),
   unavailable: unasked('unavailable'),
   failed: unasked('failed'),

@@ -11,7 +11,6 @@ import { openSpool, type Spool } from '../../src/spool/spool.ts'
 import { openStore } from '../../src/store/open.ts'
 import { credentials, type S3Process, startS3 } from '../../supervisors/drills/rig/s3-process.ts'
 import { readStored, type Stored } from '../../supervisors/drills/rig/stored.ts'
-import { RequestCap } from '../../supervisors/run/request-cap.ts'
 import { storage } from '../../supervisors/storage.ts'
 import { spoolSample } from './ledger-rig.ts'
 import { scratch } from './target-run.ts'
@@ -24,7 +23,6 @@ const patient = { connectMs: 60_000, idleMs: 110_000, attemptMs: 110_000 }
 
 export interface StorageTree extends Planted {
   readonly s3: S3Process
-  readonly cap: RequestCap
   /** The first of which this is true, of the server's counts and the ledger's word. */
   when(is: (stats: DevS3Stats, ledger: LedgerStatus) => boolean): Promise<LedgerStatus>
   stored(): Promise<Stored>
@@ -46,7 +44,7 @@ export const samplePuts = { operation: 'PutObject', key: 'hidden-states/' }
 export const segmentPuts = { operation: 'PutObject', key: 'manifest/segments/' }
 export const always = 1_000_000
 
-/** Started, and told of a cap as a run tells it. */
+/** Started. */
 export async function storageTree(t: TestContext, options: StorageOptions): Promise<StorageTree> {
   const s3 = await startS3(t)
   await s3.setFaults(options.faults)
@@ -70,8 +68,6 @@ export async function storageTree(t: TestContext, options: StorageOptions): Prom
   // Those that give storage its work: it names them, for the order of a stop.
   const planted = plant(t, supervisor('root', [spec, puppet('reader'), puppet('extractor/0')]))
   const ledger = planted.tree.client('ledger', ledgerContract)
-  const cap = new RequestCap(config.upload)
-  cap.handOver(planted.tree, ledger)
   await planted.tree.start()
   const when: StorageTree['when'] = async (is) => {
     const deadline = Date.now() + endMs
@@ -85,5 +81,5 @@ export async function storageTree(t: TestContext, options: StorageOptions): Prom
   }
   const openRun = () => openStore(config.store, config.s3, { env: credentials })
   const stored = () => readStored({ work, openStore: openRun })
-  return { ...planted, s3, cap, when, stored, spool }
+  return { ...planted, s3, when, stored, spool }
 }
