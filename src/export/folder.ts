@@ -61,8 +61,8 @@ const remedies = {
   refused: 'Name a folder on a disk that can be written, where no file stands in its place.',
 }
 
-/** None where there is no folder. */
-async function namesIn(dir: string): Promise<string[]> {
+/** None where there is no folder; sorted. */
+export async function namesIn(dir: string): Promise<string[]> {
   try {
     return (await readdir(dir)).sort()
   } catch (error) {

@@ -1,10 +1,10 @@
 /** Whose export a folder holds: written first, so that one that was cut short goes on. */
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { Failure, hasCode } from '../failure.ts'
+import { Failure } from '../failure.ts'
 import { makeFolder } from '../new-folder.ts'
-import { otherContent } from './folder.ts'
+import { namesIn, otherContent } from './folder.ts'
 
 const markerName = 'draftsmith-export.json'
 
@@ -36,7 +36,8 @@ export async function claimFolder(
     readonly removeOld: (of: 'an export' | 'others') => Promise<void>
   },
 ): Promise<void> {
-  const there = await namesIn(dir)
+  // What was cut short before it had a marker holds nothing.
+  const there = (await namesIn(dir)).filter((name) => name !== `${markerName}.partial`)
   const found = there.length > 0 ? await markerIn(dir) : undefined
   const differing = found ? differences(found, marker) : there
   if (found && differing.length === 0) return
@@ -49,16 +50,6 @@ export async function claimFolder(
   if (there.length > 0) await options.removeOld(found ? 'an export' : 'others')
   await writeFile(`${path}.partial`, `${JSON.stringify({ format: 1, ...marker }, null, 2)}\n`)
   await rename(`${path}.partial`, path)
-}
-
-async function namesIn(dir: string): Promise<string[]> {
-  try {
-    // What was cut short before it had a marker holds nothing.
-    return (await readdir(dir)).filter((name) => name !== `${markerName}.partial`)
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return []
-    throw error
-  }
 }
 
 /** Undefined where there is none that can be read. */

@@ -11,12 +11,10 @@ import { type MicroBatch, sessionOptions } from './engine.ts'
 import { frozenOf } from './frozen-feeds.ts'
 import type { LearnerParts } from './learner.ts'
 import { Once } from './once.ts'
-import { stateNames } from './step-graph.ts'
+import { stateNames, stateRegions } from './step-graph.ts'
 
 /** The large ones of a batch, whatever its shape. */
 const states = ['hidden', 'final']
-
-const regions = ['parameters', 'firstMoments', 'secondMoments'] as const
 
 export class Carrier {
   readonly #parts: LearnerParts
@@ -51,7 +49,7 @@ export class Carrier {
   async up(): Promise<Held> {
     const session = await this.#up.get()
     const all: Record<string, Held[string]> = {}
-    for (const region of regions) {
+    for (const region of stateRegions) {
       const feeds = this.#trained((name, shape) => [name, this.#feed(region, name, shape)])
       const { held } = await session.run(feeds)
       for (const [name, tensor] of Object.entries(held)) all[stateNames[region](name)] = tensor
@@ -62,7 +60,7 @@ export class Carrier {
   /** And back, into the memory they came from: a third at a time. */
   async down(state: Held): Promise<void> {
     const session = await this.#down.get()
-    for (const region of regions) {
+    for (const region of stateRegions) {
       const held = this.#trained((name) => [name, state[stateNames[region](name)]])
       const { read } = await session.run({}, held)
       for (const { name, view } of this.#tensors.places) {
@@ -111,7 +109,7 @@ export class Carrier {
     return Object.fromEntries(tensors.map(({ name, shape }) => entry(name, shape)))
   }
 
-  #feed(region: (typeof regions)[number], name: string, shape: readonly number[]): Feed {
+  #feed(region: (typeof stateRegions)[number], name: string, shape: readonly number[]): Feed {
     return { dtype: 'F32', shape, data: this.#tensors.view(region, name) }
   }
 }

@@ -17,10 +17,8 @@ import { HostEngine } from './host-engine.ts'
 import type { LearnerParts } from './learner.ts'
 import { afterLoop, loopGraph } from './loop-graph.ts'
 import { stackedFeeds, stackedPlaces, unstack } from './stacked.ts'
-import { stateNames } from './step-graph.ts'
+import { stateNames, stateRegions } from './step-graph.ts'
 import { StepRuns } from './step-runs.ts'
-
-const regions = ['parameters', 'firstMoments', 'secondMoments'] as const
 
 export class LoopEngine implements Engine {
   readonly #parts: LearnerParts
@@ -114,7 +112,7 @@ export class LoopEngine implements Engine {
   #applied(stepped: Stepped): Stepped {
     if (stepped.state === 'skipped') return stepped
     for (const { name, view } of this.tensors.places) {
-      for (const region of regions) view(region).set(this.#next.view(region, name))
+      for (const region of stateRegions) view(region).set(this.#next.view(region, name))
     }
     this.#host.updates++
     return stepped
@@ -136,7 +134,7 @@ export class LoopEngine implements Engine {
 
   #stateIn(tensors: FlatTensors, nameOf: (name: string) => string): Feeds {
     const entries = drafterTensors(this.#parts.drafter).flatMap(({ name, shape }) =>
-      regions.map((region): [string, Feed] => {
+      stateRegions.map((region): [string, Feed] => {
         const data = tensors.view(region, name)
         return [nameOf(stateNames[region](name)), { dtype: 'F32', shape, data }]
       }),

@@ -10,7 +10,7 @@ import { drafterTensors } from '../models/drafter-tensors.ts'
 import type { AdamwSettings } from '../optim/adamw.ts'
 import { adamwNodes } from '../optim/adamw-graph.ts'
 import { type LossGraphOptions, lossGraph, lossNodes } from './loss-graph.ts'
-import { stateNames } from './step-graph.ts'
+import { stateNames, stateRegions } from './step-graph.ts'
 
 export interface LoopOptions {
   readonly loss: LossGraphOptions
@@ -56,11 +56,9 @@ export function loopGraph(config: DrafterConfig, options: LoopOptions): Graph {
   return graph
 }
 
-const regions = ['parameters', 'firstMoments', 'secondMoments'] as const
-
 const stateOf = (graph: Graph, config: DrafterConfig): Value[] =>
   drafterTensors(config).flatMap(({ name, shape }) =>
-    regions.map((region) => graph.input(stateNames[region](name), { dtype: 'F32', shape })),
+    stateRegions.map((region) => graph.input(stateNames[region](name), { dtype: 'F32', shape })),
   )
 
 interface Body {
@@ -84,7 +82,7 @@ function bodyOf(outer: Graph, config: DrafterConfig, options: LoopOptions): Body
     return b.op('Gather', [all, at], { axis: 0 })
   }
   tensors.forEach(({ name }, i) => {
-    body.bind(name, state[regions.length * i])
+    body.bind(name, state[stateRegions.length * i])
   })
   for (const { name, dtype, shape } of lossGraph(config, { ...options.loss, learns: false })
     .inputs) {
@@ -101,10 +99,10 @@ function bodyOf(outer: Graph, config: DrafterConfig, options: LoopOptions): Body
     b,
     trained.map(({ name }, i) => ({
       name,
-      parameter: state[regions.length * i],
+      parameter: state[stateRegions.length * i],
       gradient: gradients[i],
-      firstMoment: state[regions.length * i + 1],
-      secondMoment: state[regions.length * i + 2],
+      firstMoment: state[stateRegions.length * i + 1],
+      secondMoment: state[stateRegions.length * i + 2],
     })),
     {
       loss: total,

@@ -12,6 +12,9 @@ import { adamwNodes } from '../optim/adamw-graph.ts'
 import { heldOutput } from '../session/resident-session.ts'
 import { gradientName, type LossGraphOptions, type LossNodes, lossNodes } from './loss-graph.ts'
 
+/** Of all that belongs to a tensor, what a step begins from and leaves. */
+export const stateRegions = ['parameters', 'firstMoments', 'secondMoments'] as const
+
 /** What parameters and their moments are called where they go in and come out. */
 export const stateNames = {
   parameters: (name: string) => name,

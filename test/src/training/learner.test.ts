@@ -13,7 +13,7 @@ import {
   type LearningOptions,
   type Learnt,
 } from '../../../src/training/learner.ts'
-import { tinyDrafter } from '../../support/training/tiny-learner.ts'
+import { countingBatch, tinyDrafter } from '../../support/training/tiny-learner.ts'
 
 const drafter: DrafterConfig = {
   ...tinyDrafter,
@@ -25,23 +25,8 @@ const random = seededRandom(5)
 const floats = (count: number) => Float32Array.from({ length: count }, () => random() - 0.5)
 const frozen = new Map([['model.embed_tokens.weight', floats(40 * 32)]])
 
-/** Ids that count up, and states that tell where each stands: what follows can be learnt. */
-function batchOf(plan: number, starts: readonly number[]): LearningBatch {
-  const tokens = 16
-  const ids = starts.flatMap((start) => Array.from({ length: tokens }, (_, i) => (start + i) % 39))
-  const states = ids.flatMap((id) =>
-    Array.from({ length: 64 }, (_, i) => (i === id % 64 ? 4 : 0) + 0.01 * i),
-  )
-  return {
-    plan,
-    shape: { rows: starts.length, tokens },
-    rows: starts.map(() => ({ tokens })),
-    tokenIds: BigInt64Array.from(ids, BigInt),
-    lossMask: new Uint8Array(ids.length).fill(1),
-    hidden: Float32Array.from(states),
-    dtype: 'f32',
-  }
-}
+const batchOf = (plan: number, starts: readonly number[]): LearningBatch =>
+  countingBatch(plan, starts, 'f32')
 
 function learner(
   options: Partial<LearningOptions> = {},

@@ -62,20 +62,25 @@ export function tinyLearner(
   return made
 }
 
-/** Ids that count up from each start, and states that tell where each stands; in bf16. */
-export function countingBatch(plan: number, starts: readonly number[]): LearningBatch {
+/** Ids that count up from each start, and states that tell where each stands. */
+export function countingBatch(
+  plan: number,
+  starts: readonly number[],
+  dtype: 'bf16' | 'f32' = 'bf16',
+): LearningBatch {
   const tokens = 16
   const ids = starts.flatMap((start) => Array.from({ length: tokens }, (_, i) => (start + i) % 39))
   const states = ids.flatMap((id) =>
     Array.from({ length: 64 }, (_, i) => (i === id % 64 ? 4 : 0) + 0.01 * i),
   )
+  const floats = Float32Array.from(states)
   return {
     plan,
     shape: { rows: starts.length, tokens },
     rows: starts.map(() => ({ tokens })),
     tokenIds: BigInt64Array.from(ids, BigInt),
     lossMask: new Uint8Array(ids.length).fill(1),
-    hidden: float32ToBfloat16(Float32Array.from(states)),
-    dtype: 'bf16',
+    hidden: dtype === 'f32' ? floats : float32ToBfloat16(floats),
+    dtype,
   }
 }
