@@ -49,6 +49,7 @@ export interface OpenParts {
 export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<OpenedLedger> {
   const { store, log, around = realSurroundings } = parts
   const { clock, random } = around
+  let isNoteDamaged = false
   const manifest = openManifest(store, {
     writer: newWriterId(around.wall, random),
     clock: around.wall,
@@ -56,8 +57,13 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     turn: around.turn,
     unnoted: (failure) =>
       log.warn({ err: failure }, 'it was not noted how far the manifest is written'),
+    damaged: (failure) => {
+      isNoteDamaged = true
+      log.warn({ err: failure }, 'a note beside the manifest is damaged, and is written anew')
+    },
   })
   const table = await manifest.replay()
+  if (isNoteDamaged) manifest.noteAnew()
   log.info({ committed: table.stored, quarantined: table.quarantined }, 'manifest replayed')
   parts.replayed()
   const compactor = new Compactor({ manifest, log, fatal: parts.fatal })

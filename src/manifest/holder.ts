@@ -1,9 +1,9 @@
 /** Who holds a run: what the lock says of a supervisor, and what this machine can tell of one. */
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { z } from 'zod'
-import { Failure, hasCode } from '../failure.ts'
+import { hasCode } from '../failure.ts'
 
 export const lockKey = 'manifest/lock.json'
 
@@ -87,17 +87,29 @@ function bootId(): string {
 
 export const encodeHolder = (holder: Holder): Buffer => Buffer.from(JSON.stringify(holder))
 
-/** @throws Failure `corrupt`: the lock is none */
-export function parseHolder(bytes: Uint8Array): Holder {
+/** Undefined: they are no lock, or no whole one. */
+export function parseHolder(bytes: Uint8Array): Holder | undefined {
   try {
-    return holderSchema.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
-  } catch (cause) {
-    throw new Failure('corrupt', `lock cannot be read. key=${lockKey}`, {
-      remedy: `Where no supervisor holds this run, remove ${lockKey} from the store.`,
-      cause,
-    })
+    return holderSchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8'))).data
+  } catch {
+    return undefined
   }
 }
+
+const unknown = 'unknown'
+
+/**
+ * Of a lock that a crash has left half: somebody, on some machine, who lives if he writes again.
+ * Another content, or the same at another time, is another beat of another holder.
+ */
+export const unknownHolder = (bytes: Uint8Array, lastModified: number): Holder => ({
+  writer: unknown,
+  host: unknown,
+  bootId: unknown,
+  pid: 1,
+  nonce: createHash('sha256').update(bytes).digest('hex'),
+  at: lastModified,
+})
 
 export const describe = ({ writer, host, pid, at }: Holder): string =>
   `host=${host}, pid=${pid}, writer=${writer}, last beat=${new Date(at).toISOString()}`

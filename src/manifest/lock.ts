@@ -14,6 +14,7 @@ import {
   lockKey,
   type ProcessMark,
   parseHolder,
+  unknownHolder,
 } from './holder.ts'
 
 /** How a lock is taken; what it must be told of store, machine and time. */
@@ -51,7 +52,7 @@ export interface ManifestLock {
    * again.
    *
    * @throws Failure `superseded`: another took the run over; `invalid`: something else has taken
-   *         the lock's name
+   *         the lock's name; `unavailable`: it cannot be read, nor told whose it is
    */
   renew(): Promise<void>
   /**
@@ -90,7 +91,10 @@ interface Moment {
 }
 
 interface Sight {
+  /** Of one that cannot be read: as `unknownHolder` says. */
   readonly holder: Holder
+  readonly isWhole: boolean
+  readonly bytes: Buffer
   readonly etag: string | undefined
   readonly lastModified: number
 }
@@ -106,6 +110,8 @@ class Lock implements ManifestLock {
   readonly #options: LockOptions
   readonly #monotonic: () => number
   #beaten: Moment | undefined
+  /** What was put last, whether it is there or not. */
+  #put: Buffer | undefined
   #wasGone = false
 
   constructor(store: ObjectStore, identity: LockIdentity, options: LockOptions) {
@@ -120,6 +126,7 @@ class Lock implements ManifestLock {
   async acquire(): Promise<void> {
     for (let unseen = 0; unseen < unseenMax; ) {
       const sight = await this.#look()
+      if (sight && !sight.isWhole) this.#options.onWarn?.(halfLock)
       const isFree = !sight || this.#isGone(sight) || (await this.#isOld(sight))
       const free = isFree ? sight : await this.#watch(sight)
       // Where someone was faster, the next look says who.
@@ -132,7 +139,9 @@ class Lock implements ManifestLock {
   async renew(): Promise<void> {
     for (let unseen = 0; unseen < unseenMax; ) {
       const sight = await this.#look()
-      if (sight && !this.#isOurs(sight)) throw superseded(sight.holder)
+      if (sight && !this.#isOurs(sight)) {
+        throw sight.isWhole ? superseded(sight.holder) : new Failure('unavailable', halfLock)
+      }
       // Another may have taken it, done its work and removed it, all since our last beat.
       if (!sight) this.#wasGone = true
       if (await this.#take(sight)) return
@@ -229,6 +238,7 @@ class Lock implements ManifestLock {
 
   async #write(sight: Sight | undefined, at: number): Promise<boolean> {
     const bytes = encodeHolder({ ...this.#identity, at })
+    this.#put = bytes
     if (!this.#options.conditional || (sight && sight.etag === undefined)) {
       await this.#store.put(lockKey, bytes)
       return true
@@ -250,17 +260,26 @@ class Lock implements ManifestLock {
     const info = await this.#store.head(lockKey)
     const bytes = info && (await this.#store.get(lockKey))
     if (!info || !bytes) return undefined
-    return { holder: parseHolder(bytes), etag: info.etag, lastModified: info.lastModified }
+    const { etag, lastModified } = info
+    const whole = parseHolder(bytes)
+    const holder = whole ?? unknownHolder(bytes, lastModified)
+    return { holder, isWhole: whole !== undefined, bytes, etag, lastModified }
   }
 
   #moment(): Moment {
     return { wall: this.#options.clock.now(), monotonic: this.#monotonic() }
   }
 
-  #isOurs(sight: Sight): boolean {
-    return sight.holder.nonce === this.#identity.nonce
+  /** A store may have kept half of what we put: it is ours as the whole is. */
+  #isOurs({ bytes, holder, isWhole }: Sight): boolean {
+    if (isWhole) return holder.nonce === this.#identity.nonce
+    return bytes.length > 0 && bytes.equals(this.#put?.subarray(0, bytes.length) ?? emptyBytes)
   }
 }
+
+const emptyBytes = Buffer.alloc(0)
+
+const halfLock = `the lock of the run cannot be read, as a crash may leave it. key=${lockKey}`
 
 const noLock = (): Failure =>
   new Failure('invalid', `something that is no lock bears its name. key=${lockKey}`, {

@@ -55,6 +55,8 @@ export interface Manifest {
   compact(options: CompactOptions): Promise<Compacted>
   /** What `compact` would remove now; changes nothing in the store. */
   needless(options: { readonly graceMs: number }): Promise<readonly NeedlessFile[]>
+  /** Notes beside the manifest how far it was read, as `append` does. For who writes it alone. */
+  noteAnew(): void
   /** Settles when what was appended is noted beside the manifest, or could not be. */
   noted(): Promise<void>
   /** Aborts snapshots that an earlier start left half sent. For who holds the run's lock alone. */
@@ -74,6 +76,8 @@ export interface ManifestOptions {
   readonly turn?: () => Promise<void>
   /** Told why it was not noted how far this manifest is written: no harm but for a loss untold. */
   readonly unnoted?: (failure: Failure) => void
+  /** Told where what was noted of that is damaged: the rest of it counts, and is noted anew. */
+  readonly damaged?: (failure: Failure) => void
 }
 
 /** Reads nothing yet: `replay` does. */
@@ -89,7 +93,7 @@ export function openManifest(store: ObjectStore, options: ManifestOptions): Mani
   const segments = new SegmentWriter(store, writer, { state, note })
   const serial = queue()
   const compactions = queue()
-  const refresh = () => serial(() => replay(store, state))
+  const refresh = () => serial(() => replay(store, state, options.damaged))
   return {
     table: state.table,
     get appended() {
@@ -108,6 +112,7 @@ export function openManifest(store: ObjectStore, options: ManifestOptions): Mani
       compactions(() => compact(store, { state, refresh }, { ...how, clock, random, turn })),
     needless: ({ graceMs }) =>
       compactions(() => findNeedless({ state, refresh }, { graceMs, clock })),
+    noteAnew: () => note.note(state.heads),
     noted: () => note.settled(),
     abortUnfinished: () =>
       compactions(async () => {

@@ -58,11 +58,16 @@ export interface Listing {
 /**
  * Brings the table up to what the store holds; what was read before is not read again.
  *
+ * @param damaged  told where it cannot be read how far the manifest was written
  * @returns   the listing that the table now agrees with
  * @throws    Failure `corrupt`: a file is damaged, or one that must have been written is not there
  */
-export async function replay(store: ObjectStore, state: Replayed): Promise<Listing> {
-  const noted = await readWritten(store)
+export async function replay(
+  store: ObjectStore,
+  state: Replayed,
+  damaged?: (failure: Failure) => void,
+): Promise<Listing> {
+  const noted = await readWritten(store, damaged)
   let gap: Gap | undefined
   for (let tries = 0; tries < triesMax; tries++) {
     gap = undefined

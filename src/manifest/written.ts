@@ -18,24 +18,57 @@ const schema = z.object({
 
 /**
  * Empty where nothing was noted. To be read before the manifest is listed: what was written since
- * is no gap.
+ * is no gap. Of one that is damaged, as a crash may leave it, what stands before the damage.
  *
- * @throws Failure `corrupt`: it is there and cannot be read; `invalid`: of another version
+ * @param damaged  told that it is, and what is known of it yet
+ * @throws Failure `invalid`: of another version
  */
-export async function readWritten(store: ObjectStore): Promise<Heads> {
+export async function readWritten(
+  store: ObjectStore,
+  damaged?: (failure: Failure) => void,
+): Promise<Heads> {
   const bytes = await store.get(writtenKey)
   if (!bytes) return new Map()
+  const text = bytes.toString('utf8')
   try {
-    const json: unknown = JSON.parse(bytes.toString('utf8'))
+    const json: unknown = JSON.parse(text)
     requireFormat(json, writtenKey)
     return new Map(Object.entries(schema.parse(json).segments))
   } catch (cause) {
     if (isFailure(cause)) throw cause
-    throw new Failure('corrupt', `manifest file is damaged. key=${writtenKey}`, {
-      remedy: 'Remove this object: it only tells what is missing, and is written anew.',
-      cause,
-    })
+    const left = readStart(text)
+    damaged?.(damagedNote({ bytes: bytes.length, writers: left.size }, cause))
+    return left
   }
+}
+
+const damagedNote = (left: { bytes: number; writers: number }, cause: unknown): Failure =>
+  new Failure(
+    'corrupt',
+    'what tells how far the manifest is written is damaged. ' +
+      `key=${writtenKey}, bytes=${left.bytes}, writers that it still tells of=${left.writers}`,
+    {
+      remedy:
+        'Nothing need be done, it is written anew. Only the loss of a last segment of the other ' +
+        'writers would not be noticed: samples that it alone named are extracted again.',
+      cause,
+    },
+  )
+
+/** A count that is cut short tells less than was written, never more. */
+function readStart(text: string): Heads {
+  const format = /^\{"format":(?<format>\d+),/.exec(text)?.groups?.format
+  if (format === undefined) return new Map()
+  requireFormat({ format: Number(format) }, writtenKey)
+  const counts = new Map<string, number>()
+  const start = text.indexOf('"segments":{')
+  const next = /"(?<writer>[^"]*)":(?<count>[1-9]\d{0,14}),?/y
+  next.lastIndex = start < 0 ? text.length : start + '"segments":{'.length
+  for (let at = next.exec(text); at?.groups; at = next.exec(text)) {
+    const { writer = '', count } = at.groups
+    if (isWriterId(writer)) counts.set(writer, Number(count))
+  }
+  return counts
 }
 
 /** One put under way at most, and after it the newest: no commit waits for its note. */
@@ -68,7 +101,9 @@ export class WrittenNote {
       const heads = this.#next
       this.#next = undefined
       try {
-        await this.#put({ format: formatVersion, segments: Object.fromEntries(heads) })
+        // The newest writers first: they are what the start of a damaged one should tell of.
+        const segments = Object.fromEntries([...heads].sort().reverse())
+        await this.#put({ format: formatVersion, segments })
       } catch (error) {
         if (!isFailure(error)) throw error
         this.#failed?.(error)
@@ -80,7 +115,7 @@ export class WrittenNote {
     try {
       await putBytes(this.#store, writtenKey, Buffer.from(`${JSON.stringify(note)}\n`))
     } catch (error) {
-      // Half of one would stop the next reader; none only tells him less.
+      // None is told of in fewer words than half of one.
       if (isFailure(error, 'corrupt')) await this.#store.remove(writtenKey)
       throw error
     }

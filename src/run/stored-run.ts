@@ -29,11 +29,33 @@ export interface StoredRun {
   readonly changes: readonly string[]
 }
 
-/** Undefined: the store holds no run. @throws Failure `corrupt` */
+/** Undefined: the store holds no run. @throws Failure `corrupt`, with the way out of it */
 export async function readRun(store: ObjectStore): Promise<Run | undefined> {
   const bytes = await store.get(runKey)
-  return bytes && parseRun(bytes, store.url)
+  try {
+    return bytes && parseRun(bytes, store.url)
+  } catch (error) {
+    if (!isFailure(error, 'corrupt')) throw error
+    const { cause, message } = error
+    throw new Failure('corrupt', message, { cause, remedy: await wayOut(store) })
+  }
 }
+
+/** It is put before all else: where nothing came after it, nothing is lost with it. */
+async function wayOut(store: ObjectStore): Promise<string> {
+  const { objects } = await store.listPage({ prefix: '' })
+  const others = objects.filter(({ key }) => !beforeTheRun.test(key))
+  if (others.length === 0) {
+    return `Remove ${runKey} from the store, and start again: nothing else lies there yet.`
+  }
+  return (
+    `Restore ${runKey} from an older version of the object, or from a copy: it says whose ` +
+    `${others[0]?.key} and all else there is. Or use another prefix; nothing was changed.`
+  )
+}
+
+/** What the first start may have left before it had claimed the store. */
+const beforeTheRun = /^(run\.json$|manifest\/lock\.json$|probe\/)/
 
 /** @throws  Failure `invalid`: the store holds no run; `corrupt` */
 export async function requireRun(store: ObjectStore): Promise<Run> {

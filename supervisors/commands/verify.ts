@@ -10,6 +10,8 @@ import { checkSample, pieceBytes } from '../../src/audit/sample.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { S3Config } from '../../src/config/schema.ts'
 import { eachOf } from '../../src/each-of.ts'
+import type { Failure } from '../../src/failure.ts'
+import { openLog } from '../../src/log.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
@@ -20,6 +22,7 @@ import { Tally } from '../display/tally.ts'
 import { whileHeld } from '../held-store.ts'
 import { markLost } from '../keeping/repair.ts'
 import { headsDefault, parallelDefault, type VerifyDepth } from '../keeping/verify-depth.ts'
+import { consoleTarget } from '../log-target.ts'
 import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 import { verifyText } from './verify-text.ts'
 
@@ -77,7 +80,9 @@ async function verifyIn(
   depth: VerifyDepth,
 ): Promise<Verified> {
   const writer = newWriterId(systemClock, Math.random)
-  const table = await openManifest(store, { writer }).replay()
+  const log = openLog({ ...consoleTarget, actor: 'verify' })
+  const damaged = (err: Failure) => log.warn({ err }, 'a note beside the manifest is damaged')
+  const table = await openManifest(store, { writer, damaged }).replay()
   const listed = await listAll(store, table, depth.parallel)
   const heads = await headSome(store, table, depth)
   const read = depth.deep ? await readAll(store, table, { ...depth, identity: run.identity }) : []

@@ -124,13 +124,52 @@ test('manifest: where all that was compacted is gone, nobody begins anew in sile
   })
 })
 
-test('manifest: what counts its segments, damaged, is named; without it all is read', async () => {
+test('manifest: what counts its segments, damaged, is told of and noted anew', async () => {
   const store = new MemoryStore()
-  await written(store, 3)
-  await store.put(writtenKey, Buffer.from('{"format":1,"segm'))
-  await assert.rejects(open(store).replay(), { kind: 'corrupt', message: /key=manifest\/written/ })
-  await store.remove(writtenKey)
-  assert.equal((await open(store).replay()).size, 15)
+  const { writer } = await written(store, 3)
+  const whole = await store.get(writtenKey)
+  assert.ok(whole)
+  const zeroed = Buffer.from(whole).fill(0, whole.length >> 1)
+  const harmed = [Buffer.alloc(0), whole.subarray(0, 17), zeroed, Buffer.from('[]'), ...cuts(whole)]
+  for (const bytes of harmed) {
+    await store.put(writtenKey, bytes)
+    const told: Failure[] = []
+    const damaged = (failure: Failure) => told.push(failure)
+    const manifest = openManifest(store, { writer: writerId(), random, damaged })
+    assert.equal((await manifest.replay()).size, 15)
+    assert.deepEqual(
+      told.map(({ kind, message }) => [kind, message.includes(`bytes=${bytes.length}`)]),
+      [['corrupt', true]],
+    )
+    // Who only reads leaves it as it is.
+    assert.deepEqual(await store.get(writtenKey), bytes)
+    manifest.noteAnew()
+    await manifest.noted()
+    assert.deepEqual(JSON.parse(String(await store.get(writtenKey))).segments, { [writer]: 3 })
+  }
+})
+
+/** Every length that is no whole note, its last line end left aside. */
+const cuts = (whole: Buffer): Buffer[] =>
+  Array.from({ length: whole.length - 1 }, (_, length) => whole.subarray(0, length))
+
+test('manifest: half of a note still tells of a last segment that is gone', async () => {
+  const store = new MemoryStore()
+  const older = await written(store, 2)
+  const newer = await written(store, 12)
+  const text = String(await store.get(writtenKey))
+  assert.ok(text.indexOf(newer.writer) < text.indexOf(older.writer))
+  const last = segmentKey({ writer: newer.writer, seq: 11 })
+  await store.remove(last)
+  // Its count is whole, and nothing after it.
+  const cut = (at: number) => store.put(writtenKey, Buffer.from(text.slice(0, at)))
+  await cut(text.indexOf(older.writer) + 5)
+  await assert.rejects(open(store).replay(), { kind: 'corrupt', message: new RegExp(last) })
+  // Of its count of 12 the first digit is left: that it wrote one is known.
+  await cut(text.indexOf(':12,') + 2)
+  assert.equal((await open(store).replay()).size, 65)
+  await store.put(writtenKey, Buffer.from('{"format":2,"segm'))
+  await assert.rejects(open(store).replay(), { kind: 'invalid', message: /want=1, found=2/ })
 })
 
 test('manifest: a damaged or misplaced segment is refused by name', async () => {

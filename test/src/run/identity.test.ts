@@ -108,6 +108,27 @@ test('run: a run.json that is cut is corrupt, one of another version is not for 
   })
 })
 
+test('run: of half a run.json it is said what to do, by what else lies there', async () => {
+  const store = new MemoryStore()
+  const { run } = await claimStore(store, wanted)
+  const whole = (await store.get('run.json')) ?? Buffer.alloc(0)
+  const half = whole.subarray(0, whole.length >> 1)
+  await store.put('run.json', half)
+  await store.put('probe/x', half)
+  await assert.rejects(claimStore(store, wanted), {
+    kind: 'corrupt',
+    remedy: 'Remove run.json from the store, and start again: nothing else lies there yet.',
+  })
+  await store.put('config.yaml', half)
+  await assert.rejects(claimStore(store, wanted), {
+    kind: 'corrupt',
+    remedy: /^Restore run.json from an older version .* config\.yaml and all else/,
+  })
+  assert.deepEqual(await store.get('run.json'), half)
+  await store.put('run.json', whole)
+  assert.equal((await claimStore(store, wanted)).run.id, run.id)
+})
+
 test('run: a manifest without a run.json is nobody’s to claim', async () => {
   const store = new MemoryStore()
   await store.put('manifest/segments/a/00000000.arrow', Buffer.from('whatever'))

@@ -175,7 +175,7 @@ test('resume: what the store lacks, and a target that is another, are told first
     ['nothing', fileUrl(dir, 'nothing'), [], [/holds no run. store=file:/, /Name the store/]],
     ['config', without('no-config', 'config.yaml'), [], [/no config.yaml/, /Run once more/]],
     ['dataset', without('no-dataset', 'dataset'), [], [/holds no dataset/, /run it once more/]],
-    ['run', fileUrl(torn), [], [/run.json cannot be read.*id: /, /Use another prefix, or restore/]],
+    ['run', fileUrl(torn), [], [/run.json cannot be read.*id: /, /Restore run.json from an older/]],
     ['index', fileUrl(index), [], [/index cannot be read.*key=dataset\/index.json/, /Restore it/]],
     ['moved', fileUrl(moved), [], [/target is not there. path=\/nowhere\/model/, /--target/]],
     ['target', fileUrl(run.path), ['--target', qwen2], [/another run/, /"qwen3", now="qwen2"/]],
