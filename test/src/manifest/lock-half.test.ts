@@ -29,7 +29,7 @@ test('lock: half of one that is old by the store’s clock is replaced at once',
   assert.equal(waits.length, 0)
 })
 
-test('lock: whoever writes halves lives all the same, the same ones over and over too', async () => {
+test('lock: whoever writes halves lives all the same, of one content too', async () => {
   for (const next of ['{"writer":', '{"writ', JSON.stringify({ ...start(), at: 5 })]) {
     const { clock, store, acquire } = rig()
     await store.put(lockKey, Buffer.from('{"writer":'))
