@@ -1,5 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { formatBytes } from '../src/config/sizes.ts'
+import { Failure } from '../src/failure.ts'
 import { type Deferred, deferred } from './deferred.ts'
 import { packed, type Unpacked, Unpacker } from './packets.ts'
 
@@ -8,6 +10,9 @@ import { packed, type Unpacked, Unpacker } from './packets.ts'
  * counterpart there, in order; a port that closes closes its counterpart, and all do with the
  * stream. A port in a message is carried on, so that who gets it need not know where it leads.
  * Neither end looks into a message.
+ *
+ * What the other process has not read yet waits here, in this one's memory. Who asks waits for his
+ * answer, so that little does; where more does all the same, it is not sent, and that is told.
  */
 
 type Packet =
@@ -18,20 +23,33 @@ type Packet =
 /** One write may hold up the loop no longer than this takes. */
 const pieceBytes = 16 * 2 ** 20
 
+const nothing = new Uint8Array(0)
+
+/** The largest message that waits is not counted: a model crosses in one. */
+const unreadBytesMax = 2 ** 30
+
+export interface BridgeOptions {
+  /** Another at either end: numbers given here never meet those given there. */
+  readonly side: 1 | -1
+  /** A port whose counterpart is the first port of the other end. */
+  readonly first: MessagePort
+  /** Told once, where the other process reads too slowly: nothing is carried from then on. */
+  readonly onOverfull: (failure: Failure) => void
+  readonly unreadBytesMax?: number
+}
+
 export class Bridge {
   readonly #stream: Duplex
-  readonly #side: 1 | -1
   readonly #ports = new Map<number, MessagePort>()
+  readonly #options: BridgeOptions
   #numbers = 0
+  /** Bytes of each message that the stream has not taken whole, oldest first. */
+  readonly #unread: number[] = []
   #quiet: Deferred<void> = deferred()
 
-  /**
-   * @param side   another at either end: numbers given here never meet those given there
-   * @param first  a port whose counterpart is the first port of the other end
-   */
-  constructor(stream: Duplex, { side, first }: { side: 1 | -1; first: MessagePort }) {
+  constructor(stream: Duplex, options: BridgeOptions) {
     this.#stream = stream
-    this.#side = side
+    this.#options = options
     const unpacker = new Unpacker((number) => this.#arrived(number))
     stream.on('data', (bytes: Uint8Array) => {
       for (const whole of unpacker.take(bytes)) this.#received(whole)
@@ -39,7 +57,12 @@ export class Bridge {
     // What is wrong with it is that the other process has gone: its end follows.
     stream.on('error', () => undefined)
     stream.on('close', () => this.#lost())
-    this.#carry(0, first)
+    this.#carry(0, options.first)
+  }
+
+  /** What waits for the other process to read it. */
+  get unreadBytes(): number {
+    return this.#unread.reduce((sum, bytes) => sum + bytes, 0)
   }
 
   /** Settles when every port has closed and all that they were given is on its way. */
@@ -60,13 +83,32 @@ export class Bridge {
   #send(packet: Packet): void {
     if (!this.#stream.writable) return
     const parts = packed(packet, (port) => this.#numbered(port))
+    const max = this.#options.unreadBytesMax ?? unreadBytesMax
+    const unread = this.unreadBytes
+    if (unread - Math.max(0, ...this.#unread) > max) {
+      this.#overfull(unread, max)
+      return
+    }
+    this.#unread.push(parts.reduce((sum, { byteLength }) => sum + byteLength, 0))
     this.#stream.cork()
     for (const part of parts) {
       for (let from = 0; from < part.byteLength; from += pieceBytes) {
         this.#stream.write(part.subarray(from, from + pieceBytes))
       }
     }
+    // After all of the above, in the order of the messages.
+    this.#stream.write(nothing, () => this.#unread.shift())
     this.#stream.uncork()
+  }
+
+  #overfull(unread: number, max: number): void {
+    const facts = `want=${formatBytes(max)} at most, found=${formatBytes(unread)}`
+    this.#stream.destroy()
+    this.#options.onOverfull(
+      new Failure('unavailable', `a process reads too slowly what it is sent. ${facts}`, {
+        remedy: 'It starts again. Where that comes again and again, give it more of the processor.',
+      }),
+    )
   }
 
   #received({ value, given }: Unpacked): void {
@@ -83,7 +125,7 @@ export class Bridge {
 
   /** A port goes over to the other end. */
   #numbered(port: MessagePort): number {
-    const number = this.#side * ++this.#numbers
+    const number = this.#options.side * ++this.#numbers
     this.#carry(number, port)
     return number
   }

@@ -35,7 +35,11 @@ function hold(birth: HostBirth): void {
     log: birth.log,
     onEnd: (end) => void ended(end, bridge),
   })
-  const bridge = new Bridge(new Socket({ fd: portsFd }), { side: -1, first: thread.control })
+  const bridge = new Bridge(new Socket({ fd: portsFd }), {
+    side: -1,
+    first: thread.control,
+    onOverfull: (error) => void tell({ code: 1, error: packError(error) }).then(die),
+  })
   let beats = -1
   setInterval(() => {
     const pulse = thread.reading()

@@ -7,6 +7,7 @@ import { reviveFailure } from '../../protocol/packed-error.ts'
 import type { PulseReading } from '../../protocol/pulse.ts'
 import { within } from '../../src/clock.ts'
 import { explain, type Failure, isFailure } from '../../src/failure.ts'
+import { born } from './unborn.ts'
 import type { End, Start, Vessel, Vessels } from './vessel.ts'
 import { Watch } from './watch.ts'
 
@@ -53,7 +54,8 @@ export class Incarnation {
     this.#lookMs = Math.min(lookMsMax, heartbeatMs / 4)
     this.#watch = new Watch({ heartbeatMs, lookMs: this.#lookMs })
     const onEnd = (end: End) => this.#gone(end)
-    this.#vessel = vessels[spec.isolation ?? 'thread']({ spec, generation, clock, log, onEnd })
+    const start = { spec, generation, clock, log, onEnd }
+    this.#vessel = born(vessels, spec.isolation ?? 'thread', start)
     this.control = connect(this.#vessel.control, controlContract, { peer: spec.id, clock })
   }
 

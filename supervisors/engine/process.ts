@@ -5,7 +5,9 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Bridge } from '../../protocol/bridge.ts'
 import { unpackError } from '../../protocol/packed-error.ts'
 import type { PulseReading } from '../../protocol/pulse.ts'
+import type { Failure } from '../../src/failure.ts'
 import { type HostBirth, type HostWord, portsFd } from './host-words.ts'
+import { refusedStart } from './unborn.ts'
 import type { End, Start, Vessel } from './vessel.ts'
 
 const stderrFd = 2
@@ -51,14 +53,18 @@ export class Process implements Vessel {
     })
     this.#child.on('message', (word: HostWord) => this.#heard(word))
     this.#child.on('error', (error) => {
-      if (this.pid === null) this.#told = { code: null, signal: null, error }
+      if (this.pid !== null) return
+      this.#ended({ code: null, signal: null, error: refusedStart(id, error) })
     })
     const of = (code: number | null, signal: string | null) => ({ code, signal, error: undefined })
     // Not at its `exit`: its last words may come after that.
     this.#child.once('exit', (code, signal) => this.#leaves(of(code, signal)))
     this.#child.once('close', (code, signal) => this.#ended(of(code, signal)))
     this.#ports = this.#child.stdio?.[portsFd]
-    if (this.#ports instanceof Duplex) new Bridge(this.#ports, { side: 1, first: port2 })
+    if (this.#ports instanceof Duplex) {
+      const onOverfull = (error: Failure) => this.#isTold({ code: null, signal: null, error })
+      new Bridge(this.#ports, { side: 1, first: port2, onOverfull })
+    }
     const birth: HostBirth = { id, generation, entry: entry.href, input, heartbeatMs, log }
     // Where no descriptor is left there are neither streams nor words: its end tells why.
     this.#child.send?.(birth, () => undefined)
@@ -76,6 +82,12 @@ export class Process implements Vessel {
     this.#child.kill('SIGKILL')
     this.#leaves({ code: null, signal: 'SIGKILL', error: undefined })
     return Promise.resolve(true)
+  }
+
+  /** It must end, for this. */
+  #isTold(end: End): void {
+    this.#told ??= end
+    void this.end()
   }
 
   /** Its end is told soon, come what may. */

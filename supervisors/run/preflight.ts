@@ -16,10 +16,10 @@ import { targetLayerIds } from '../../src/models/target-layers.ts'
 import { makeFolderNow } from '../../src/new-folder.ts'
 import { outputBytesPerToken, type RunIdentity, type RunPlan } from '../../src/run/identity.ts'
 import { runKey } from '../../src/run/stored-run.ts'
-import { requireDevice } from '../../src/session/device.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
 import type { StorePlace } from '../../src/store/patient.ts'
 import type { Job } from '../job.ts'
+import { tryDevice } from './try-device.ts'
 
 /** All that must be in order before anything starts, and what the run is, as the parts need it. */
 
@@ -78,9 +78,9 @@ export async function prepare(
   const perToken = bytesPerToken(config, { target, layers })
   await requireRoom(config, perToken)
   for (const device of filling?.computes ? new Set(devices) : [])
-    await requireDevice(device, config.work)
+    await tryDevice(device, config.work)
   const training = trains ? trainingOf(config, { target, layers }, start) : null
-  if (training) await requireDevice(training.train.devices[0], config.work)
+  if (training) await tryDevice(training.train.devices[0], config.work)
   const identity = await identityOf(config, { target, layers })
   return {
     config,

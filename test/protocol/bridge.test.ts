@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Bridge } from '../../protocol/bridge.ts'
+import { deferred } from '../../protocol/deferred.ts'
+import type { Failure } from '../../src/failure.ts'
 
 /** Two ends of one stream, as two processes have them. */
 function streams(): [Duplex, Duplex] {
@@ -29,8 +32,8 @@ function bridged(t: TestContext) {
   const near = new MessageChannel()
   const far = new MessageChannel()
   const bridges = [
-    new Bridge(here, { side: 1, first: near.port2 }),
-    new Bridge(there, { side: -1, first: far.port2 }),
+    new Bridge(here, { side: 1, first: near.port2, onOverfull: assert.fail }),
+    new Bridge(there, { side: -1, first: far.port2, onOverfull: assert.fail }),
   ] as const
   t.after(() => {
     here.destroy()
@@ -98,4 +101,45 @@ test('bridge: what a port was given before it closed still arrives', async (t) =
   await bridges[1].closed()
   await closed
   assert.equal(found.length, 50)
+})
+
+test('bridge: what the other end does not read has a bound, the largest of it aside', async () => {
+  const reads: (() => void)[] = []
+  const stream = new Duplex({
+    read: () => undefined,
+    write: (_, _e, done) => void reads.push(done),
+  })
+  const { port1, port2 } = new MessageChannel()
+  const overfull = deferred<Failure>()
+  // Keeps the process until the port has closed.
+  port1.on('message', assert.fail)
+  const bridge = new Bridge(stream, {
+    side: 1,
+    first: port2,
+    onOverfull: overfull.resolve,
+    unreadBytesMax: 10_000,
+  })
+  const read = () => {
+    for (const done of reads.splice(0)) done()
+  }
+  const post = async (bytes: number, times: number) => {
+    const before = bridge.unreadBytes
+    for (let i = 0; i < times; i++) port1.postMessage(new Uint8Array(bytes))
+    while (bridge.unreadBytes < before + bytes * times) await turn()
+  }
+  await post(1 << 20, 1)
+  await post(1_000, 9)
+  while (bridge.unreadBytes > 0) {
+    read()
+    await turn()
+  }
+  await post(1_000, 11)
+  assert.equal(stream.destroyed, false)
+  const closed = once(port1, 'close')
+  for (let i = 0; i < 10; i++) port1.postMessage(new Uint8Array(1_000))
+  const { kind, message } = await overfull.promise
+  assert.equal(kind, 'unavailable')
+  assert.match(message, /reads too slowly .* want=10.0 kB at most, found=1\d\.\d kB/)
+  await closed
+  assert.ok(bridge.unreadBytes < 13_000)
 })

@@ -1,6 +1,7 @@
 import { openSync } from 'node:fs'
 import { systemClock } from '../../src/clock.ts'
 import { hasCode } from '../../src/failure.ts'
+import { refusalText } from '../../supervisors/display/answering.ts'
 import { Process } from '../../supervisors/engine/process.ts'
 
 /**
@@ -17,5 +18,5 @@ const entry = new URL('data:text/javascript,')
 new Process({
   spec: { id: 'puppet', entry, input: null, heartbeatMs: 1_000 },
   ...{ generation: 1, clock: systemClock, log: { level: 'info', stderr: 'none' } },
-  onEnd: ({ error }) => console.log(String(error)),
+  onEnd: ({ error }) => console.log(refusalText(error)),
 })

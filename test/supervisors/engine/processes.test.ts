@@ -168,6 +168,8 @@ test('a kill ends a process at once, inside native code too', async (t) => {
   while (planted.tree.status().children[0]?.busy?.work !== 'inside') await sleep(10)
   assert.deepEqual(await planted.tree.kill('puppet'), { pid, waitedFor: null })
   assert.ok(!isAlive({ pid }))
+  // Not even its exit code is kept: it is no zombie.
+  assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
   await settled
   await planted.until(startOf('puppet', 2))
   assert.match(planted.tree.status().children[0]?.lastCause ?? '', /ordered: killed/)
@@ -222,7 +224,61 @@ test('a process that finds no descriptor left ends, and nothing else does', asyn
   const script = fileURLToPath(new URL('../../support/without-descriptors.js', import.meta.url))
   const limited = ['-c', 'ulimit -n 100; exec "$0" "$1"', process.execPath, script]
   const { stdout } = await promisify(execFile)('sh', limited)
-  assert.match(stdout, /^Error: spawn .*EMFILE\n$/)
+  assert.match(stdout, /not start it\. actor=puppet: spawn .*EMFILE\. Raise .*`ulimit -n`/)
+})
+
+/** The system refuses the first as it is asked for it, the second a moment later. */
+const refusals: readonly { readonly code: string; readonly refuse: () => () => void }[] = [
+  {
+    code: 'E2BIG',
+    refuse: () => {
+      process.env.DRAFTSMITH_TEST_TOO_LONG = 'x'.repeat(1 << 20)
+      return () => delete process.env.DRAFTSMITH_TEST_TOO_LONG
+    },
+  },
+  {
+    code: 'ENOENT',
+    refuse: () => {
+      const { execPath } = process
+      process.execPath = '/nowhere/node'
+      return () => {
+        process.execPath = execPath
+      }
+    },
+  },
+]
+
+for (const { code, refuse } of refusals) {
+  test(`a start that the system refuses (${code}) is a death, and is tried again`, async (t) => {
+    const planted = await grown(t, [puppet('puppet', isolated), puppet('other')])
+    const client = planted.tree.client('puppet', puppetContract)
+    const allow = refuse()
+    t.after(allow)
+    await client.ask.die('exit 3').catch((error: unknown) => assert.ok(error instanceof PeerEnded))
+    const refused = () => planted.events.flatMap((e) => (e.kind === 'died' ? [e.death] : []))[1]
+    while (!refused()) await sleep(10)
+    allow()
+    const { cause, failure, reason } = refused() ?? {}
+    assert.deepEqual([cause, failure?.kind], ['start', 'unavailable'])
+    assert.match(reason ?? '', new RegExp(`not start it. actor=puppet: spawn .*${code}`))
+    assert.ok(failure?.remedy)
+    while ((await client.again((ask) => ask.generation())) < 3) await sleep(10)
+    assert.deepEqual(
+      planted.tree.status().children.map(({ id, state }) => [id, state]),
+      [
+        ['puppet', 'running'],
+        ['other', 'running'],
+      ],
+    )
+  })
+}
+
+test('starts that the system refuses for ever use up the restarts, and are given up', async (t) => {
+  const allow = refusals[0]?.refuse()
+  t.after(() => allow?.())
+  const planted = plant(t, supervisor('root', [puppet('puppet', isolated)]))
+  await assert.rejects(planted.tree.start(), { kind: 'unavailable' })
+  assert.match(planted.tree.status().children[0]?.lastCause ?? '', /E2BIG/)
 })
 
 test('no process outlives its supervisor, also not inside native code', async () => {
