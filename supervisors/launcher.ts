@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { type Clock, sleep, systemClock } from '../src/clock.ts'
+import type { Failure } from '../src/failure.ts'
 import type { Log } from '../src/log.ts'
+import { refusedStart } from './engine/unborn.ts'
 import { exitCodes } from './run/machine.ts'
 import { type EndSignal, endSignals, exitCodeOf, onEndSignals } from './run/signals.ts'
 
@@ -71,6 +73,9 @@ export function verdict(code: number | null, signal: NodeJS.Signals | null): Ver
 const restarts = { max: 5, withinMs: 600_000 }
 const delayMs = { first: 250, cap: 10_000 }
 
+/** How a start came to its end; `refused`: the system did not let it begin. */
+type End = Verdict | { readonly refused: Failure }
+
 /** Runs `main.js` with these arguments until it ends by itself; answers its exit code. */
 export async function launch(
   main: string,
@@ -89,37 +94,56 @@ export async function launch(
     else if (signal !== 'SIGINT' || !process.stdin.isTTY) child?.kill(signal)
   })
   let lastDeath = ''
-  for (;;) {
+  const begin = () => {
     child = spawn(process.execPath, [...process.execArgv, main, ...args], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
       env: { ...process.env, [watchedVariable]: lastDeath || noDeath, [callVariable]: call },
     })
-    const end = await ended(child, () => deaths.pop())
+    return child
+  }
+  for (;;) {
+    const end = await ended(begin, () => deaths.pop())
     if (ending) return 'exit' in end && end.exit !== 1 ? end.exit : exitCodeOf(ending)
     if ('exit' in end) return end.exit
-    lastDeath = end.relaunch
+    // A start that was refused saw nothing: the one after it still learns how the last one died.
+    if ('relaunch' in end) lastDeath = end.relaunch
     deaths.push(clock.now())
     const recent = deaths.filter((at) => at > clock.now() - restarts.withinMs).length
+    const [why, line] = told(end)
     if (recent > restarts.max) {
-      log.fatal({ cause: lastDeath, deaths: recent }, 'the process died too often: giving up')
+      log.fatal({ ...why, deaths: recent }, `${line} too often: giving up`)
       return exitCodes.gaveUp
     }
     const waitMs = Math.min(delayMs.cap, delayMs.first * 2 ** (recent - 1))
-    log.error({ cause: lastDeath, count: recent, waitMs }, 'the process died: starting it again')
+    log.error({ ...why, count: recent, waitMs }, `${line}: starting it again`)
     await sleep(waitMs, clock)
     if (ending) return exitCodeOf(ending)
   }
 }
 
-function ended(child: ChildProcess, forgive: () => void): Promise<Verdict> {
-  return new Promise((resolve, reject) => {
-    let told: Verdict | undefined
+const told = (end: Exclude<End, { exit: number }>) =>
+  'relaunch' in end
+    ? ([{ cause: end.relaunch }, 'the process died'] as const)
+    : ([{ err: end.refused }, 'the process did not start'] as const)
+
+/** Memory may be short just after it was what ended the process: a refusal is an end as others. */
+function ended(begin: () => ChildProcess, forgive: () => void): Promise<End> {
+  return new Promise((resolve) => {
+    const refused = (error: unknown) => resolve({ refused: refusedStart('process', error) })
+    let child: ChildProcess
+    try {
+      child = begin()
+    } catch (error) {
+      return refused(error)
+    }
+    let last: Verdict | undefined
     child.on('message', (word: WordToLauncher) => {
-      if ('exit' in word) told = word
+      if ('exit' in word) last = word
       else forgive()
     })
-    child.once('error', reject)
+    // Of one that has begun it tells what could not be sent to it: its end tells the rest.
+    child.on('error', (error) => child.pid === undefined && refused(error))
     // Not at its `exit`: its last word may come after that.
-    child.once('close', (code, signal) => resolve(told ?? verdict(code, signal)))
+    child.once('close', (code, signal) => resolve(last ?? verdict(code, signal)))
   })
 }

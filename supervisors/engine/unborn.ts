@@ -16,10 +16,10 @@ const remedies: Readonly<Record<string, string>> = {
 }
 
 /** It may pass, and counts as any other death: the restart window says how often it is tried. */
-export function refusedStart(actor: string, error: Error): Failure {
-  const code = 'code' in error ? String(error.code) : ''
+export function refusedStart(what: string, error: unknown): Failure {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const remedy = remedies[code] ?? 'See that the system lets a process or a thread be started.'
-  return new Failure('unavailable', `the system did not start it. actor=${actor}`, {
+  return new Failure('unavailable', `the system did not start it. what=${what}`, {
     cause: error,
     remedy,
   })

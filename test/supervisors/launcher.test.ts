@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { launch, verdict } from '../../supervisors/launcher.ts'
 import { silent } from '../support/ledger-rig.ts'
+import { refusals } from '../support/refused-starts.ts'
 import { scratch } from '../support/target-run.ts'
 
 test('launcher: an exit code of ours is the end', () => {
@@ -49,3 +51,45 @@ test('launcher: a process that is started again serves the same call', async (t)
   assert.deepEqual([first, second], [again, last])
   assert.notEqual(first, second)
 })
+
+/** Dies at its first start, and notes at each what it hears of the one before. */
+async function dyingOnce(t: TestContext) {
+  const dir = await scratch(t)
+  const [main, notes] = [join(dir, 'main.mjs'), join(dir, 'notes')]
+  await writeFile(
+    main,
+    `import { appendFileSync, readFileSync } from 'node:fs'
+     appendFileSync(process.argv[2], process.env.DRAFTSMITH_WATCHED + '\\n')
+     const times = readFileSync(process.argv[2], 'utf8').split('\\n').length - 1
+     if (times === 1) process.kill(process.pid, 'SIGKILL')`,
+  )
+  return { main, notes }
+}
+
+for (const { code, refuse } of refusals) {
+  test(`launcher: refused a process (${code}), it tries again`, async (t) => {
+    const { main, notes } = await dyingOnce(t)
+    let allow = (): void => undefined
+    const waitsMs: number[] = []
+    const clock: Clock = {
+      ...systemClock,
+      setTimeout: (fn, ms) => {
+        waitsMs.push(ms)
+        allow()
+        allow = waitsMs.length === 1 ? refuse() : () => undefined
+        return systemClock.setTimeout(fn, 0)
+      },
+    }
+    t.after(() => allow())
+    assert.equal(await launch(main, [notes], silent, clock), 0)
+    assert.equal(await readFile(notes, 'utf8'), 'first\nSIGKILL\n')
+    assert.deepEqual(waitsMs, [250, 500])
+  })
+
+  test(`launcher: refused a process (${code}) for ever, it gives up`, async (t) => {
+    const { main, notes } = await dyingOnce(t)
+    const soon: Clock = { ...systemClock, setTimeout: (fn) => systemClock.setTimeout(fn, 0) }
+    t.after(refuse())
+    assert.equal(await launch(main, [notes], silent, soon), 4)
+  })
+}

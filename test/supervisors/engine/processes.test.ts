@@ -19,6 +19,7 @@ import { Process } from '../../../supervisors/engine/process.ts'
 import type { End } from '../../../supervisors/engine/vessel.ts'
 import { askerContract } from '../../support/actors/asker-contract.ts'
 import { puppetContract, type Way } from '../../support/actors/puppet-contract.ts'
+import { refusals } from '../../support/refused-starts.ts'
 import { asker, type Planted, plant, puppet, startOf, supervisor } from '../../support/trees.ts'
 
 /** Actors in processes of their own: the same to their supervisor and to each other. */
@@ -224,29 +225,8 @@ test('a process that finds no descriptor left ends, and nothing else does', asyn
   const script = fileURLToPath(new URL('../../support/without-descriptors.js', import.meta.url))
   const limited = ['-c', 'ulimit -n 100; exec "$0" "$1"', process.execPath, script]
   const { stdout } = await promisify(execFile)('sh', limited)
-  assert.match(stdout, /not start it\. actor=puppet: spawn .*EMFILE\. Raise .*`ulimit -n`/)
+  assert.match(stdout, /not start it\. what=puppet: spawn .*EMFILE\. Raise .*`ulimit -n`/)
 })
-
-/** The system refuses the first as it is asked for it, the second a moment later. */
-const refusals: readonly { readonly code: string; readonly refuse: () => () => void }[] = [
-  {
-    code: 'E2BIG',
-    refuse: () => {
-      process.env.DRAFTSMITH_TEST_TOO_LONG = 'x'.repeat(1 << 20)
-      return () => delete process.env.DRAFTSMITH_TEST_TOO_LONG
-    },
-  },
-  {
-    code: 'ENOENT',
-    refuse: () => {
-      const { execPath } = process
-      process.execPath = '/nowhere/node'
-      return () => {
-        process.execPath = execPath
-      }
-    },
-  },
-]
 
 for (const { code, refuse } of refusals) {
   test(`a start that the system refuses (${code}) is a death, and is tried again`, async (t) => {
@@ -260,7 +240,7 @@ for (const { code, refuse } of refusals) {
     allow()
     const { cause, failure, reason } = refused() ?? {}
     assert.deepEqual([cause, failure?.kind], ['start', 'unavailable'])
-    assert.match(reason ?? '', new RegExp(`not start it. actor=puppet: spawn .*${code}`))
+    assert.match(reason ?? '', new RegExp(`not start it. what=puppet: spawn .*${code}`))
     assert.ok(failure?.remedy)
     while ((await client.again((ask) => ask.generation())) < 3) await sleep(10)
     assert.deepEqual(
