@@ -50,7 +50,8 @@ export const checkpointerContract = {
    * Saves what is trained by now. Asked while a save is under way, it is answered by the next; so
    * are all who ask meanwhile. Null: there is nothing to save yet.
    *
-   * @throws  Failure, as the store threw it last: once the deadline has passed, or at the drain
+   * @throws  Failure `invalid`: what is trained holds NaN or infinity, and is never saved; else as
+   *          the store threw it last, once the deadline has passed, or at the drain
    */
   save: request<void, CheckpointRef | null>({ withinMs: saveMs }),
   /**

@@ -20,7 +20,7 @@ import type { CheckpointState } from '../../src/checkpoint/state.ts'
 import { abortUnfinishedSaves } from '../../src/checkpoint/sweep.ts'
 import type { TrainingState } from '../../src/checkpoint/tensors.ts'
 import type { Clock, Random } from '../../src/clock.ts'
-import { isFailure } from '../../src/failure.ts'
+import { type Failure, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import type { PartSizes } from '../../src/store/put-file.ts'
@@ -54,15 +54,14 @@ export class Checkpoints {
     return abortUnfinishedSaves(this.#parts.store)
   }
 
-  /** Whether it can be gone on from: what holds NaN or infinity stays so, and is not saved. */
-  async isSound(state: TrainingState): Promise<boolean> {
+  /** Why it can never be gone on from: what holds NaN or infinity stays so. Null: it can be. */
+  async unsoundness(state: TrainingState): Promise<Failure | null> {
     try {
       await requireFinite(state)
-      return true
+      return null
     } catch (error) {
       if (!isFailure(error, 'invalid')) throw error
-      this.#parts.log.error({ err: error }, 'no checkpoint of it is made')
-      return false
+      return error
     }
   }
 

@@ -7,6 +7,7 @@ import { setup } from 'xstate'
  *     idle → capturing → sending → pruning → idle
  *               └─────┬─────┘
  *                   failed → waiting → capturing; after the deadline: lost
+ *     capturing → lost: what was trained is unsound, and stays so
  *
  * Who asks while a save is under way waits for the next, which begins from `idle`.
  */
@@ -18,6 +19,8 @@ export const checkpointerMachine = setup({
         | { type: 'captured' }
         /** Nothing to save, or nothing that is not saved. */
         | { type: 'nothing' }
+        /** What was captured can never be gone on from. */
+        | { type: 'unsound' }
         | { type: 'stored' }
         | { type: 'pruned' }
         | { type: 'failed' }
@@ -33,15 +36,17 @@ export const checkpointerMachine = setup({
   states: {
     idle: { on: { wanted: 'capturing', close: 'closed' } },
     /** The trainer is asked for a copy of its state. */
-    capturing: { on: { captured: 'sending', nothing: 'idle', failed: 'waiting' } },
+    capturing: {
+      on: { captured: 'sending', nothing: 'idle', unsound: 'lost', failed: 'waiting' },
+    },
     /** The copy is on its way into the store. Training goes on. */
     sending: { on: { stored: 'pruning', failed: 'waiting' } },
     /** Checkpoints that are kept no longer are removed. */
     pruning: { on: { pruned: 'idle' } },
     /** The store, or the trainer, gets some time. */
     waiting: { on: { again: 'capturing', late: 'lost' } },
-    /** The training is to end; what was saved before stays. */
-    lost: { on: { close: 'closed' } },
+    /** The training is to end; what was saved before stays. The end of a drain hears of it too. */
+    lost: {},
     closed: { type: 'final' },
   },
 })

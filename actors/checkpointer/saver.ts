@@ -13,7 +13,7 @@ import { checkpointerMachine } from './machine.ts'
 const pauseMs = 5000
 
 export interface SaverParts {
-  readonly checkpoints: Pick<Checkpoints, 'isSound' | 'prune' | 'save' | 'sweep'>
+  readonly checkpoints: Pick<Checkpoints, 'prune' | 'save' | 'sweep' | 'unsoundness'>
   /** What the trainer has, unless it is what was saved already. */
   readonly capture: (saved: CheckpointRef | null) => Promise<Capture>
   readonly everyMinutes: number
@@ -59,7 +59,10 @@ export class Saver {
     this.#wait()
   }
 
-  /** @throws Failure: as the store threw it last, once the deadline has passed */
+  /**
+   * @throws Failure `invalid`: what is trained cannot be gone on from, nor saved; else as the store
+   *         threw it last, once the deadline has passed
+   */
   save(): Promise<CheckpointRef | null> {
     const { value } = this.#life.getSnapshot()
     if (value === 'lost' || value === 'closed') return Promise.reject(this.#noMore())
@@ -141,8 +144,9 @@ export class Saver {
         return saved
       } catch (error) {
         if (!isFailure(error)) throw error
-        this.#life.send({ type: 'failed' })
         this.#failing = { since: this.#failing?.since ?? clock.now(), error }
+        if (this.#life.getSnapshot().matches('lost')) throw error
+        this.#life.send({ type: 'failed' })
         log.warn({ err: error }, 'no checkpoint could be saved: it is tried again')
         if (clock.now() - this.#failing.since >= deadlineMinutes * 60_000) {
           this.#life.send({ type: 'late' })
@@ -157,11 +161,15 @@ export class Saver {
   /** Each try captures anew: no copy of a state is held while a store is away. */
   async #once(): Promise<CheckpointRef | null> {
     const captured = await this.#captured()
-    const isOfUse =
-      captured.kind === 'state' && (await this.#parts.checkpoints.isSound(captured.state))
-    if (!isOfUse) {
+    if (captured.kind !== 'state') {
       this.#life.send({ type: 'nothing' })
       return captured.kind === 'saved' ? this.#last : null
+    }
+    const unsound = await this.#parts.checkpoints.unsoundness(captured.state)
+    if (unsound) {
+      // Nobody is to train on, or wait for a last checkpoint that never comes.
+      this.#life.send({ type: 'unsound' })
+      throw unsound
     }
     this.#life.send({ type: 'captured' })
     probe('checkpoint.captured')

@@ -104,10 +104,12 @@ export class Progress {
 
   measured(heldOut: HeldOutMeasured): void {
     this.heldOut = heldOut
+    // What overflows is no figure that a checkpoint could be the best by, nor one that it can hold.
+    const loss = finite(heldOut.loss)
     // A training that was over, and is looked at again, has none.
-    this.hasNews ||= heldOut.loss !== this.#heldOutLoss
-    this.#heldOutLoss = heldOut.loss
-    this.#tau = heldOut.acceptanceLength
+    this.hasNews ||= loss !== this.#heldOutLoss
+    this.#heldOutLoss = loss
+    this.#tau = finite(heldOut.acceptanceLength)
   }
 
   /** For a checkpoint. */
@@ -131,6 +133,8 @@ export class Progress {
     }
   }
 }
+
+const finite = (figure: number): number | null => (Number.isFinite(figure) ? figure : null)
 
 /** Of the samples themselves, without padding. */
 export const tokensOf = (batches: readonly TrainingBatch[]): number =>

@@ -52,10 +52,12 @@ test('checkpoints: the last ones stay, and those of another training', async () 
 test('checkpoints: what holds NaN or infinity is not sound', async () => {
   const { checkpoints } = rig({ last: 1, every: null })
   const state = trainedAt(10)
-  assert.equal(await checkpoints.isSound(state), true)
+  assert.equal(await checkpoints.unsoundness(state), null)
   const [first] = state.tensors
   first?.v.fill(Number.POSITIVE_INFINITY, 0, 1)
-  assert.equal(await checkpoints.isSound(state), false)
+  const unsound = await checkpoints.unsoundness(state)
+  assert.equal(unsound?.kind, 'invalid')
+  assert.match(unsound?.message ?? '', /NaN or infinity.* step=10, tensors=v\./)
 })
 
 test('checkpoints: what a failed save has sent goes with the next prune', async () => {

@@ -12,6 +12,8 @@ import { silent } from '../../support/ledger-rig.ts'
 const minute = 60_000
 const away = new Failure('unavailable', 'the store is away', { remedy: 'Bring it back.' })
 
+const unsound = new Failure('invalid', 'what was trained holds NaN', { remedy: 'Go back.' })
+
 const refOf = (step: number, savedAt = now): CheckpointRef => ({
   name: `of-${step}`,
   training,
@@ -30,7 +32,7 @@ function rig(overrides: Partial<SaverParts> = {}) {
   const saver = new Saver({
     checkpoints: {
       sweep: async () => undefined,
-      isSound: async () => trainer.sound,
+      unsoundness: async () => (trainer.sound ? null : unsound),
       save: ({ progress: { step } }) => {
         began.push(step)
         return new Promise((resolve, reject) => {
@@ -63,12 +65,30 @@ function rig(overrides: Partial<SaverParts> = {}) {
   return { saver, clock, began, pruned, trainer, end, pass }
 }
 
-test('saver: what holds NaN is not tried again, nor waited for', async () => {
+test('saver: what holds NaN is captured once, and ends the training', async () => {
+  const captures: number[] = []
+  const { saver, began, trainer, pass } = rig({
+    capture: async () => {
+      captures.push(trainer.step)
+      return { kind: 'state', state: trainedAt(trainer.step) }
+    },
+  })
+  trainer.sound = false
+  await assert.rejects(saver.save(), unsound)
+  const reason = 'no checkpoint could be saved: what was trained holds NaN'
+  assert.deepEqual(saver.status().gaveUp, { reason, remedy: 'Go back.' })
+  await pass(60 * minute)
+  await assert.rejects(saver.save(), { kind: 'unavailable', cause: unsound })
+  await saver.drain()
+  assert.deepEqual([began, captures, saver.status().state], [[], [10], 'lost'])
+})
+
+test('saver: NaN that the drain meets is told, and waited for no longer', async () => {
   const { saver, began, trainer } = rig()
   trainer.sound = false
-  assert.equal(await saver.save(), null)
   await saver.drain()
-  assert.deepEqual([began, saver.status().state], [[], 'closed'])
+  assert.deepEqual([began, saver.status().state], [[], 'lost'])
+  assert.equal(saver.status().gaveUp?.remedy, 'Go back.')
 })
 
 test('saver: who asks while one is saved is answered by the next, all by one', async () => {
@@ -156,7 +176,7 @@ test('saver: saves that fail end no training before the deadline, and give up af
   assert.deepEqual(saver.status().gaveUp, { reason, remedy: 'Bring it back.' })
   await assert.rejects(saver.save(), { kind: 'unavailable', cause: away })
   await saver.drain()
-  assert.equal(saver.status().state, 'closed')
+  assert.equal(saver.status().gaveUp?.reason, reason)
 })
 
 test('saver: the drain saves what was trained last, after what is under way', async () => {
@@ -190,8 +210,8 @@ test('saver: what cannot be put in order fails no save', async () => {
   const refuse = async () => {
     throw away
   }
-  const isSound = async () => true
-  const checkpoints = { isSound, save: async () => refOf(10), prune: refuse, sweep: refuse }
+  const unsoundness = async () => null
+  const checkpoints = { unsoundness, save: async () => refOf(10), prune: refuse, sweep: refuse }
   const { saver } = rig({ checkpoints })
   assert.equal((await saver.save())?.step, 10)
   assert.deepEqual([saver.status().state, saver.status().lastError], ['idle', null])

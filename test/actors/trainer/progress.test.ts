@@ -59,3 +59,13 @@ test('progress: with more epochs, or other steps, what is left is planned anew',
     assert.equal(progress.steps, steps, JSON.stringify(train))
   }
 })
+
+test('progress: a held-out loss that overflows is no figure of a checkpoint', () => {
+  const heldOut = { step: 4, loss: 1.5, accuracy: 1, accuracyBySlot: [1], samples: 1 }
+  const progress = new Progress(inputOf({}))
+  progress.resume(saved())
+  progress.measured({ ...heldOut, acceptanceLength: 2 })
+  assert.equal(progress.toSave({ updates: 4, order }).heldOutLoss, 1.5)
+  progress.measured({ ...heldOut, loss: Number.POSITIVE_INFINITY, acceptanceLength: 2 })
+  assert.equal(progress.toSave({ updates: 4, order }).heldOutLoss, null)
+})
