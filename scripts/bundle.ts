@@ -61,7 +61,7 @@ const { outputFiles } = await build({
   platform: 'node',
   target: 'node20',
   // Native, or loaded only where they are wanted.
-  external: ['onnxruntime-node', '@aws-sdk/*', 'pino-pretty'],
+  external: ['onnxruntime-node', 'pino-pretty'],
   banner: {
     js: [
       "import { createRequire as __createRequire } from 'node:module'",

@@ -35,6 +35,7 @@ const benchHelp = `
   startup   from the start of the process to a large dataset's first batch (--rows)
   replay    reading a manifest, commits and compactions (--entries)
   resume    what a new machine asks of a store, beside listing it (--entries)
+  recover   from a new machine's start until it computes, late in a big job (--entries)
   upload    files to an S3 server, beside other clients (--files, --tls)
   train     an optimizer step, beside PyTorch where python3 has it`
 
@@ -192,12 +193,15 @@ program
 
 program
   .command('bench')
-  .argument('<name>', 'extract, startup, replay, resume, upload or train: see below')
+  .argument('<name>', 'extract, startup, replay, resume, recover, upload or train: see below')
   .description('measure again what the README claims')
   .addHelpText('after', benchHelp)
   .option('--repeats <count>', 'how often each side is measured (default: 3 to 9, by name)')
   .option('--rows <count>', 'of the dataset, for extract (default: 200) and startup (902087)')
-  .option('--entries <count>', 'of the manifest, for replay (default: 914000) and resume (50000)')
+  .option(
+    '--entries <count>',
+    'of the manifest, for replay, recover (default: 914000), resume (50000)',
+  )
   .option('--files <count>', 'of 1.1 MB, for upload (default: 1500)')
   .option('--tls', 'for upload: through TLS, with a certificate of its own')
   .option('--work <dir>', 'where it works, and keeps what is dear to make; else a temporary folder')

@@ -9,6 +9,8 @@ const askMs = 5000
 const lookMs = 100
 /** A thread that has ended may still have a write under way in the system. */
 const settleMs = 1000
+/** A store that is slower than the target keeps the spool full for days. */
+const tellMs = 60_000
 
 export interface AdmissionParts {
   readonly room: Room
@@ -35,6 +37,9 @@ export class Admission {
   readonly #ended = new Map<string, number>()
   #counting: Promise<void> | undefined
   #full: string | null = null
+  /** Waits since it was last told, and when that was. */
+  #waits = 0
+  #toldAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: AdmissionParts) {
     this.#parts = parts
@@ -45,25 +50,34 @@ export class Admission {
     return this.#full
   }
 
-  /** True where there is room; waits for it a while, and says so once. */
+  /** True where there is room; waits for it a while. */
   async room(asker: string, bytes: number): Promise<boolean> {
-    const { clock, log, room } = this.#parts
+    const { clock, room } = this.#parts
     const until = clock.now() + askMs
     for (;;) {
       await this.#countEnded(asker)
       const free = await this.#freed(bytes)
       const why = room.ask(asker, bytes, free)
       if (why === null) {
-        if (this.#full !== null) log.info('the spool has room again')
         this.#full = null
         return true
       }
-      if (this.#full === null) log.warn({ why }, 'new samples wait for room in the spool')
+      if (this.#full === null) this.#tell(why)
       this.#full = why
       this.#hurry(room.lacks(bytes, free))
       if (clock.now() >= until) return false
       await sleep(lookMs, clock)
     }
+  }
+
+  /** Once a minute at most, with how often it came to this. */
+  #tell(why: string): void {
+    const { clock, log } = this.#parts
+    this.#waits++
+    if (clock.now() - this.#toldAt < tellMs) return
+    log.warn({ why, waits: this.#waits }, 'new samples wait for room in the spool')
+    this.#waits = 0
+    this.#toldAt = clock.now()
   }
 
   /** @returns  bytes that the disk has free, once guests have made way for what is to come */

@@ -3,7 +3,17 @@
  * on that folder reads back. It survives the death of its process, not that of its machine.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { compareKeys } from '../store/keys.ts'
@@ -52,9 +62,17 @@ export class Shelf {
     return this.#buckets.get(bucket)?.get(key)
   }
 
-  read(held: Held): Buffer {
+  /** The bytes [start, end) of an object. */
+  read(held: Held, start = 0, end = held.size): Buffer {
     const bytes = this.#bytes.get(held.file)
-    return bytes ?? readFileSync(join(this.#dir ?? '', 'objects', held.file))
+    if (bytes) return bytes.subarray(start, end)
+    const file = openSync(join(this.#dir ?? '', 'objects', held.file), 'r')
+    try {
+      const part = Buffer.allocUnsafe(end - start)
+      return part.subarray(0, readSync(file, part, 0, part.length, start))
+    } finally {
+      closeSync(file)
+    }
   }
 
   put(

@@ -1,13 +1,10 @@
 /** The dataset's copy in the store: its files as they are, and an index that is written last. */
-import { open, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join, sep } from 'node:path'
+import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import type { DatasetFile } from '../dataset/rows.ts'
-import { diskFailure } from '../disk-failure.ts'
 import { eachOf } from '../each-of.ts'
 import { Failure, isFailure } from '../failure.ts'
-import { makeFolder } from '../new-folder.ts'
 import { confirm, type Rung } from '../store/confirm.ts'
 import { putBytes } from '../store/put-confirmed.ts'
 import { type FileToPut, type PartSizes, putFile } from '../store/put-file.ts'
@@ -35,9 +32,6 @@ export interface DatasetCopy {
   readonly entry: string
   readonly files: readonly DatasetFile[]
 }
-
-/** Told after each file. */
-export type CopyProgress = (done: { readonly path: string; readonly bytes: number }) => void
 
 export interface PublishOptions {
   readonly progress: (done: {
@@ -162,94 +156,8 @@ function requireBelow(path: string): void {
   if (climbs || path.startsWith('/')) throw new Error(`a path leaves its folder. path=${path}`)
 }
 
-/**
- * Brings the dataset from the store into a folder; files that are there whole are not fetched
- * again.
- *
- * @returns  what to open
- * @throws   Failure `invalid`: the store holds no dataset; `corrupt`: a file is not what the index
- *           says
- */
-export async function fetchDataset(
-  store: ObjectStore,
-  dir: string,
-  progress: CopyProgress,
-): Promise<string> {
-  const index = await requireDataset(store)
-  for (const file of index.files) {
-    await fetchFile(store, file, join(dir, ...file.path.split('/')))
-    progress(file)
-  }
-  return join(dir, ...index.entry.split('/').filter((part) => part !== '.')).replace(
-    new RegExp(`\\${sep}$`),
-    '',
-  )
-}
-
-async function fetchFile(
-  store: ObjectStore,
-  file: DatasetIndex['files'][number],
-  path: string,
-): Promise<void> {
-  const temporary = `${path}.tmp`
-  try {
-    const isThere = (await sizeOf(path)) === file.bytes && (await fileCrc32(path)) === file.crc32
-    if (isThere) return
-    await makeFolder(dirname(path))
-    // What arrives damaged once may have been the line.
-    if (!(await download(store, file, temporary)).isSame) {
-      const { isSame, facts } = await download(store, file, temporary)
-      if (!isSame) throw differing(facts)
-    }
-    await rename(temporary, path)
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined)
-    throw diskFailure(error, { what: 'a file of the dataset cannot be kept', path })
-  }
-}
-
-async function download(
-  store: ObjectStore,
-  file: DatasetIndex['files'][number],
-  path: string,
-): Promise<{ readonly isSame: boolean; readonly facts: string }> {
-  const key = `dataset/${file.path}`
-  await using out = await open(path, 'w')
-  let [crc, bytes] = [0, 0]
-  for (let start = 0; start < file.bytes; start += chunkBytes) {
-    const end = Math.min(file.bytes, start + chunkBytes)
-    const chunk = await store.get(key, { start, end })
-    if (!chunk) {
-      throw new Failure('corrupt', `a file of the dataset is not in the store. key=${key}`, {
-        remedy: 'Run again on a machine that has the dataset: it is uploaded anew.',
-      })
-    }
-    crc = crc32(chunk, crc)
-    bytes += chunk.length
-    await out.writeFile(chunk)
-    // The object ends here, whatever its index says: nothing would come of asking for more.
-    if (bytes < end) break
-  }
-  const sizes = bytes === file.bytes ? '' : `, bytes: want=${file.bytes}, found=${bytes}`
-  const facts = `key=${key}, want=${file.crc32}, found=${crc}${sizes}`
-  return { isSame: bytes === file.bytes && crc === file.crc32, facts }
-}
-
-const differing = (facts: string): Failure =>
-  new Failure('corrupt', `a file of the dataset differs from its index. ${facts}`, {
-    remedy:
-      'Remove this object, then run again on a machine that has the dataset: it is uploaded anew.',
-  })
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size
-  } catch {
-    return undefined
-  }
-}
-
-async function fileCrc32(path: string, signal?: AbortSignal): Promise<number> {
+/** CRC-32 of a whole file. @throws the signal's reason, once it is aborted */
+export async function fileCrc32(path: string, signal?: AbortSignal): Promise<number> {
   await using file = await open(path)
   const buffer = Buffer.alloc(chunkBytes)
   let crc = 0

@@ -77,6 +77,10 @@ export async function runCommand(
 /** A program that runs beside what is measured. */
 export interface Running {
   readonly stdout: Readable
+  /** Settles when it is gone. */
+  readonly ended: Promise<unknown>
+  /** It leaves in its own time. */
+  stop(): Promise<void>
   kill(): Promise<void>
 }
 
@@ -86,15 +90,12 @@ export function startProcess({ command, args, env }: Command): Running {
     env: { ...process.env, ...env },
   })
   running.add(child)
-  const closed = once(child, 'close')
-  return {
-    stdout: child.stdout,
-    kill: async () => {
-      child.kill('SIGKILL')
-      await closed
-      running.delete(child)
-    },
+  const ended = once(child, 'close').finally(() => running.delete(child))
+  const end = (signal: 'SIGTERM' | 'SIGKILL') => async () => {
+    child.kill(signal)
+    await ended
   }
+  return { stdout: child.stdout, ended, stop: end('SIGTERM'), kill: end('SIGKILL') }
 }
 
 async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {

@@ -1,11 +1,10 @@
-import { type Random, systemClock } from '../../src/clock.ts'
-import type { EntryRows, ManifestEntry } from '../../src/manifest/entry.ts'
+import { systemClock } from '../../src/clock.ts'
+import { type EntryRows, type ManifestEntry, rowEntry } from '../../src/manifest/entry.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import { writeSnapshot } from '../../src/manifest/snapshot.ts'
 import { EntryTable } from '../../src/manifest/table.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { randomEntries, randomRows } from './manifest-rows.ts'
 
 /** The manifest of a run that is under way: a snapshot of most, and the segments since. */
 
@@ -13,18 +12,23 @@ import { randomEntries, randomRows } from './manifest-rows.ts'
 const recent = { segments: 50, entriesMax: 1000 }
 const chunkRows = 1 << 16
 
+export interface Written {
+  /** The next of them, so many. */
+  readonly rows: (count: number) => EntryRows
+  readonly each?: (entry: ManifestEntry) => unknown
+}
+
 /** @returns  how many segments lie beside the snapshot */
 export async function writeManifest(
   store: ObjectStore,
   entries: number,
-  { random, each }: { readonly random: Random; readonly each?: (entry: ManifestEntry) => unknown },
+  { rows, each }: Written,
 ): Promise<number> {
   const perSegment = Math.min(recent.entriesMax, Math.floor(entries / (2 * recent.segments)))
   const segments = perSegment === 0 ? 0 : recent.segments
   const table = new EntryTable()
   for (let left = entries - segments * perSegment; left > 0; left -= chunkRows) {
-    const rows: EntryRows = randomRows(Math.min(chunkRows, left), random)
-    table.merge(rows)
+    table.merge(rows(Math.min(chunkRows, left)))
   }
   await writeSnapshot(store, {
     id: newWriterId(systemClock, Math.random),
@@ -34,7 +38,8 @@ export async function writeManifest(
   if (each) for (const entry of table.entries()) each(entry)
   const manifest = openManifest(store, { writer: newWriterId(systemClock, Math.random) })
   for (let i = 0; i < segments; i++) {
-    const more = randomEntries(perSegment, random)
+    const columns = rows(perSegment)
+    const more = Array.from({ length: perSegment }, (_, row) => rowEntry(columns, row))
     await manifest.append(more)
     if (each) more.forEach(each)
   }

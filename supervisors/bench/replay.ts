@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { seededRandom } from '../../src/clock.ts'
 import { openStore } from '../../src/store/open.ts'
 import { inFreshProcess } from './fresh.ts'
+import { randomRows } from './manifest-rows.ts'
 import { writeManifest } from './manifest-writer.ts'
 import type { BenchReport, Figure } from './report.ts'
 import { serveS3 } from './served-s3.ts'
@@ -51,7 +52,9 @@ export async function benchReplay(
   await rm(root, { recursive: true, force: true })
   note(`writing a manifest of ${sizes.entries} entries`)
   const random = seededRandom(0)
-  const segments = await writeManifest(await openStore(url), sizes.entries, { random })
+  const segments = await writeManifest(await openStore(url), sizes.entries, {
+    rows: (count) => randomRows(count, random),
+  })
   const found = await measure(url, sizes, note)
   await rm(root, { recursive: true, force: true })
   return {

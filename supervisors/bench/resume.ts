@@ -7,6 +7,7 @@ import { Shelf } from '../../src/dev-s3/shelf.ts'
 import { entryKey } from '../../src/manifest/entry.ts'
 import { openStore } from '../../src/store/open.ts'
 import { inFreshProcess } from './fresh.ts'
+import { randomRows } from './manifest-rows.ts'
 import { writeManifest } from './manifest-writer.ts'
 import type { BenchReport, Figure } from './report.ts'
 import { type ServedS3, serveS3, shelfPlace } from './served-s3.ts'
@@ -96,7 +97,7 @@ async function makeStore(
     const store = await openStore(s3.url, { endpoint: s3.endpoint }, { env: s3.env })
     const random = seededRandom(0)
     await writeManifest(store, entries, {
-      random,
+      rows: (count) => randomRows(count, random),
       each: (entry) => entry.status === 'stored' && keys.push(entryKey(entry)),
     })
     store.close()

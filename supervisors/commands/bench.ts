@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { Failure } from '../../src/failure.ts'
 import { benchFolder } from '../bench/bench-folder.ts'
 import { benchExtract, hundredMegabytes } from '../bench/extract.ts'
+import { benchRecover } from '../bench/recover.ts'
 import { benchReplay } from '../bench/replay.ts'
 import { type BenchReport, reportJson, reportText } from '../bench/report.ts'
 import { benchResume } from '../bench/resume.ts'
@@ -45,6 +46,8 @@ const benches: Readonly<Record<string, Bench>> = {
     benchReplay(folder, { entries: size('entries', 914_000), repeats: size('repeats', 7) }, note),
   resume: (folder, size, { note }) =>
     benchResume(folder, { entries: size('entries', 50_000), repeats: size('repeats', 3) }, note),
+  recover: (folder, size, { note }) =>
+    benchRecover(folder, { entries: size('entries', 914_000), repeats: size('repeats', 5) }, note),
   train: (folder, size, { note }) => {
     const threads = availableParallelism()
     return benchTrain(

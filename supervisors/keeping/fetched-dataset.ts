@@ -1,6 +1,6 @@
 import { formatBytes } from '../../src/config/sizes.ts'
 import type { Log } from '../../src/log.ts'
-import { fetchDataset } from '../../src/run/dataset-copy.ts'
+import { fetchDataset } from '../../src/run/dataset-fetch.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 
 /** A line each time that so many bytes more have come. */
