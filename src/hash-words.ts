@@ -10,3 +10,12 @@ export function hashWords(hash: Uint8Array | string): Uint32Array {
   new Uint8Array(words.buffer).set(bytes.subarray(0, 16))
   return words
 }
+
+/**
+ * One of these words, without making anything. Every platform that onnxruntime runs on is
+ * little-endian.
+ *
+ * @param at  where the word's first byte lies
+ */
+export const hashWord = (bytes: Uint8Array, at: number): number =>
+  (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0

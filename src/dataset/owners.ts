@@ -1,8 +1,9 @@
 /** Which row was the first to hold a content hash: 16-byte hashes, found by open addressing. */
-import { hashWords } from '../hash-words.ts'
+import { hashWord } from '../hash-words.ts'
 
 /**
  * One slot a hash; hashes are the heads of SHA-256 sums, so any of their bits are spread evenly.
+ * Nothing is made for a look: a start asks for each of a million rows several times.
  */
 export class Owners {
   #words: Uint32Array
@@ -18,7 +19,7 @@ export class Owners {
   /** @param hashes  16 bytes each, one after the other; all owned by row 0 */
   static of(hashes: Uint8Array): Owners {
     const owners = new Owners(hashes.length / 16)
-    for (let at = 0; at < hashes.length; at += 16) owners.claim(hashes.subarray(at, at + 16), 0)
+    for (let at = 0; at < hashes.length; at += 16) owners.#claim(hashes, at, 0)
     return owners
   }
 
@@ -32,31 +33,37 @@ export class Owners {
    * @param hash  16 bytes
    */
   claim(hash: Uint8Array, row: number): number {
+    return this.#claim(hash, 0, row)
+  }
+
+  has(hash: Uint8Array): boolean {
+    return this.#rows[this.#slot(hash, 0)] >= 0
+  }
+
+  #claim(hashes: Uint8Array, at: number, row: number): number {
     if (this.#count * 3 > this.#rows.length * 2) this.#grow()
-    const words = hashWords(hash)
-    const slot = this.#slot(words)
+    const slot = this.#slot(hashes, at)
     if (this.#rows[slot] >= 0) return this.#rows[slot]
-    this.#words.set(words, slot * 4)
+    for (let word = 0; word < 4; word++) {
+      this.#words[slot * 4 + word] = hashWord(hashes, at + word * 4)
+    }
     this.#rows[slot] = row
     this.#count++
     return row
   }
 
-  has(hash: Uint8Array): boolean {
-    return this.#rows[this.#slot(hashWords(hash))] >= 0
-  }
-
-  #slot(words: Uint32Array): number {
+  /** Where the hash at `at` stands, or would. */
+  #slot(hashes: Uint8Array, at: number): number {
     const mask = this.#rows.length - 1
     const table = this.#words
-    for (let slot = words[0] & mask; ; slot = (slot + 1) & mask) {
+    const first = hashWord(hashes, at)
+    for (let slot = first & mask; ; slot = (slot + 1) & mask) {
       if (this.#rows[slot] < 0) return slot
-      const at = slot * 4
       const same =
-        table[at] === words[0] &&
-        table[at + 1] === words[1] &&
-        table[at + 2] === words[2] &&
-        table[at + 3] === words[3]
+        table[slot * 4] === first &&
+        table[slot * 4 + 1] === hashWord(hashes, at + 4) &&
+        table[slot * 4 + 2] === hashWord(hashes, at + 8) &&
+        table[slot * 4 + 3] === hashWord(hashes, at + 12)
       if (same) return slot
     }
   }
@@ -66,11 +73,11 @@ export class Owners {
     const rows = this.#rows
     this.#words = new Uint32Array(words.length * 2)
     this.#rows = new Int32Array(rows.length * 2).fill(-1)
+    const bytes = new Uint8Array(words.buffer)
     for (let slot = 0; slot < rows.length; slot++) {
       if (rows[slot] < 0) continue
-      const hash = words.subarray(slot * 4, slot * 4 + 4)
-      const to = this.#slot(hash)
-      this.#words.set(hash, to * 4)
+      const to = this.#slot(bytes, slot * 16)
+      this.#words.set(words.subarray(slot * 4, slot * 4 + 4), to * 4)
       this.#rows[to] = rows[slot]
     }
   }
