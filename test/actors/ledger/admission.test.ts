@@ -8,7 +8,7 @@ import { SimulatedClock } from '../../../src/clock.ts'
 import { Guests } from '../../../src/spool/guests.ts'
 import { scratch } from '../../support/target-run.ts'
 
-test('admission: a spool that fills again and again is told once a minute, with how often', async (t) => {
+test('admission: a spool that keeps filling is told once a minute, with how often', async (t) => {
   const clock = new SimulatedClock()
   const room = new Room({ maxBytes: 10, keepFree: 0 }, new Grants(newGrants(['extractor/0'])))
   const lines: { why: string; waits: number }[] = []

@@ -48,7 +48,7 @@ test('dataset fetch: a folder that takes no file is told, with what to do', asyn
   )
 })
 
-test('dataset fetch: a file of many pieces arrives in order, a few asked for at once', async (t) => {
+test('dataset fetch: many pieces arrive in order, a few asked for at once', async (t) => {
   let [underWay, most] = [0, 0]
   class Busy extends MemoryStore {
     override async get(key: string, range?: { readonly start: number; readonly end: number }) {
