@@ -9,6 +9,8 @@ export interface CheckpointRef {
   readonly name: string
   readonly training: string
   readonly step: number
+  /** What held-out samples had come to by then; null where that was not measured. */
+  readonly heldOutLoss: number | null
   /** Of both its files. */
   readonly bytes: number
   /** Milliseconds since the epoch. */

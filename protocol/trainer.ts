@@ -1,5 +1,6 @@
 import type { TrainingState } from '../src/checkpoint/tensors.ts'
 import type { HeldOutMeasured, Measured } from '../src/training/measured.ts'
+import type { CheckpointRef } from './checkpointer.ts'
 import { request } from './contract.ts'
 import type { GaveUp } from './ledger.ts'
 
@@ -7,14 +8,14 @@ import type { GaveUp } from './ledger.ts'
 export type Capture =
   /** A copy as of the end of a step; its buffers are transferred. */
   | { readonly kind: 'state'; readonly state: TrainingState }
-  /** Nothing was learnt since the step that the asker has saved. */
+  /** Nothing was learnt or measured since what the asker has saved. */
   | { readonly kind: 'saved' }
   /** It has not begun: neither from a checkpoint nor from chance. */
   | { readonly kind: 'none' }
 
 export interface StateAsk {
-  /** The step that is saved already, and of which training. */
-  readonly saved: { readonly training: string; readonly step: number } | null
+  /** What is saved already. A copy that was asked for before may have been lost on its way. */
+  readonly saved: Pick<CheckpointRef, 'heldOutLoss' | 'step' | 'training'> | null
 }
 
 export interface TrainerStatus {

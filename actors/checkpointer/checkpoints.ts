@@ -146,6 +146,7 @@ const refOf = ({ name, step, state }: WholeCheckpoint): CheckpointRef => ({
   name,
   step,
   training: state.training,
+  heldOutLoss: state.heldOutLoss,
   bytes: state.files.model.bytes + state.files.optimizer.bytes,
   savedAt: Date.parse(state.savedAt),
 })

@@ -25,15 +25,12 @@ export interface Captured {
 export async function captureOf({ saved }: StateAsk, of: Captured): Promise<Capture> {
   const { data, input, learner, steps } = of
   const { progress } = steps
-  const { training } = input
   if (progress.steps === null) return { kind: 'none' }
-  const isSaved = saved?.training === training && saved.step === progress.step
-  if (isSaved && !progress.hasNews) return { kind: 'saved' }
+  if (saved && progress.isIn(saved)) return { kind: 'saved' }
   // It only grows: asked before the copy, it covers all that was learnt from by then.
   const order = await data.record()
   // From here to the copy no step can end: both are of the same one.
   await learner.read()
-  progress.hasNews = false
   const state = {
     progress: progress.toSave({ updates: learner.updates, order }),
     tensors: copyOf(learner, input.drafter),

@@ -1,5 +1,6 @@
 /** How far a training is: what its checkpoints keep beside the tensors, and what is told of it. */
 import { z } from 'zod'
+import type { StateAsk } from '../../protocol/trainer.ts'
 import { identityOf } from '../../src/checkpoint/accept.ts'
 import type { TrainingProgress } from '../../src/checkpoint/state.ts'
 import type { TrainConfig } from '../../src/config/train-schema.ts'
@@ -49,8 +50,6 @@ export class Progress {
   skipped = 0
   skippedInRow = 0
   heldOut: HeldOutMeasured | null = null
-  /** What held-out samples came to is not in the last copy that was taken. */
-  hasNews = false
   #heldOutLoss: number | null = null
   #tau: number | null = null
 
@@ -105,11 +104,14 @@ export class Progress {
   measured(heldOut: HeldOutMeasured): void {
     this.heldOut = heldOut
     // What overflows is no figure that a checkpoint could be the best by, nor one that it can hold.
-    const loss = finite(heldOut.loss)
-    // A training that was over, and is looked at again, has none.
-    this.hasNews ||= loss !== this.#heldOutLoss
-    this.#heldOutLoss = loss
+    this.#heldOutLoss = finite(heldOut.loss)
     this.#tau = finite(heldOut.acceptanceLength)
+  }
+
+  /** Whether a checkpoint holds all of it. A figure that is measured anew may come out the same. */
+  isIn({ heldOutLoss, step, training }: NonNullable<StateAsk['saved']>): boolean {
+    const isSame = training === this.#input.training && step === this.step
+    return isSame && heldOutLoss === this.#heldOutLoss
   }
 
   /** For a checkpoint. */

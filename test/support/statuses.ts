@@ -95,6 +95,7 @@ export const trainingStatus = ({
       name: '00000040-writer',
       training: 'training-1',
       step: 40,
+      heldOutLoss: 1.5,
       bytes: 2_500_000,
       savedAt: 60_000,
     },

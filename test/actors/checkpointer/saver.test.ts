@@ -18,6 +18,7 @@ const refOf = (step: number, savedAt = now): CheckpointRef => ({
   name: `of-${step}`,
   training,
   step,
+  heldOutLoss: null,
   bytes: 100,
   savedAt,
 })

@@ -27,6 +27,7 @@ const inputOf = (train: Partial<TrainerInput['train']>): TrainerInput => ({
 })
 
 const rule = { seed: 0, shuffleWindow: 1, tokensPerBatch: 100, anchorRule: '', blockSize: 4 }
+const looked = { accuracy: 1, accuracyBySlot: [1], acceptanceLength: 2, samples: 1 }
 const order = new OrderLog({ training: 'a-training', rule, split: null }).encode()
 
 /** Ten batches an epoch, four a step: three steps an epoch; saved in the second one's middle. */
@@ -60,12 +61,27 @@ test('progress: with more epochs, or other steps, what is left is planned anew',
   }
 })
 
-test('progress: a held-out loss that overflows is no figure of a checkpoint', () => {
-  const heldOut = { step: 4, loss: 1.5, accuracy: 1, accuracyBySlot: [1], samples: 1 }
+test('progress: what is saved is told by step and figure, not by what was copied', () => {
   const progress = new Progress(inputOf({}))
   progress.resume(saved())
-  progress.measured({ ...heldOut, acceptanceLength: 2 })
+  const at = { training: 'a-training', step: 4, heldOutLoss: null }
+  assert.ok(progress.isIn(at))
+  assert.ok(!progress.isIn({ ...at, step: 3 }))
+  assert.ok(!progress.isIn({ ...at, training: 'another' }))
+  // The figure comes after the step was saved: a copy for a save that failed keeps nothing.
+  progress.measured({ step: 4, loss: 1.5, ...looked })
+  for (let copies = 0; copies < 2; copies++) {
+    assert.ok(!progress.isIn(at))
+    progress.toSave({ updates: 4, order })
+  }
+  assert.ok(progress.isIn({ ...at, heldOutLoss: 1.5 }))
+})
+
+test('progress: a held-out loss that overflows is no figure of a checkpoint', () => {
+  const progress = new Progress(inputOf({}))
+  progress.resume(saved())
+  progress.measured({ step: 4, loss: 1.5, ...looked })
   assert.equal(progress.toSave({ updates: 4, order }).heldOutLoss, 1.5)
-  progress.measured({ ...heldOut, loss: Number.POSITIVE_INFINITY, acceptanceLength: 2 })
+  progress.measured({ step: 4, loss: Number.POSITIVE_INFINITY, ...looked })
   assert.equal(progress.toSave({ updates: 4, order }).heldOutLoss, null)
 })

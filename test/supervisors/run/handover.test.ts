@@ -95,7 +95,10 @@ test('handover: the last checkpoint is asked for once at a time, until it is the
   // A checkpointer that could not save it, or has started anew since, is asked again.
   saves[0]?.resolve(null)
   await asked(2)
-  const last = { name: 'n', training: 'training-1', step: 200, bytes: 1, savedAt: 1 }
+  const last = {
+    ...{ name: 'n', training: 'training-1', step: 200 },
+    ...{ heldOutLoss: null, bytes: 1, savedAt: 1 },
+  }
   saves[1]?.resolve(last)
   await heard(trainingStatus({ trainer: done.trainer, checkpoints: { last } }))
   await asked(2)
