@@ -15,12 +15,13 @@ export function addDrill(program: Command, finished: (code: number) => void): vo
     .action(async (names: string[], options: DrillArguments) => {
       const { drill } = await import('./commands/drill.ts')
       const { all = false, list = false, json = false } = options
-      const { seed = Math.floor(Math.random() * seedMax) } = options
+      const { seed = 1 + Math.floor(Math.random() * seedMax) } = options
       finished(await drill(names, { ...options, all, list, json, seed }))
     })
 }
 
-const seedMax = 1e9
+/** As many digits as are taken. */
+const seedMax = 999_999_999
 
 interface DrillArguments {
   readonly all?: true

@@ -2,6 +2,7 @@ import { transfer } from '../../protocol/channel.ts'
 import type { Handlers } from '../../protocol/contract.ts'
 import type { LoaderStatus, loaderContract, NextTraining } from '../../protocol/loader.ts'
 import { buffersOf } from '../../src/feed/training-batch.ts'
+import { probe } from '../../src/probe.ts'
 import type { OpenedFeed } from './open.ts'
 
 /** What a loader answers; the same to all who ask. */
@@ -13,6 +14,7 @@ export function answers(opened: OpenedFeed): Handlers<typeof loaderContract> {
     if (fed === 'later') return { kind: 'later', why: whyAway() }
     if (typeof fed === 'string') return { kind: fed }
     given = plan
+    probe('loader.lent')
     return transfer({ kind: 'batch', batch: fed }, buffersOf(fed))
   }
   return {

@@ -32,6 +32,10 @@ export const invariants = {
   once: 'every row ends exactly once',
   cleared: 'a local file goes after its commit, and nothing is left behind',
   same: 'keys and bytes are those of an undisturbed run',
+  requests: 'at most upload.maxParallel requests to the store are open at once',
+  room: 'the spool never passes spool.maxBytes',
+  headroom: 'the disk always keeps spool.keepFree free',
+  apart: 'extraction waits for room in the spool alone, never for the store, and says so',
 } as const
 
 export type Invariant = keyof typeof invariants
@@ -88,6 +92,47 @@ export function asIfUndisturbed(
 ): Breach[] {
   const keys = new Set([...Object.keys(wanted), ...Object.keys(found)])
   return breaches({ same: [...keys].filter((key) => wanted[key] !== found[key]).sort() })
+}
+
+/** What was found at the worst moment, and what is allowed. */
+export interface Worst {
+  readonly found: number
+  readonly allowed: number
+}
+
+/** A run, watched while it ran. Absent: of that nothing could be seen. */
+export interface Watched {
+  /** The most that were open at once. */
+  readonly requests?: Worst
+  /** The most bytes of all files in the spool. */
+  readonly spool?: Worst
+  /** The least bytes free on the spool's disk, where nobody else writes on it. */
+  readonly free?: Worst
+}
+
+/** What holds at every moment of a run, whatever its store and its disk do. */
+export function whileItRan({ requests, spool, free }: Watched): Breach[] {
+  const passed = ({ found, allowed }: Worst) =>
+    found > allowed ? [`${found}, of at most ${allowed}`] : []
+  return breaches({
+    requests: requests ? passed(requests) : [],
+    room: spool ? passed(spool) : [],
+    headroom: free && free.found < free.allowed ? [`${free.found} of ${free.allowed} bytes`] : [],
+  })
+}
+
+/** A run whose store has answered nobody for long enough to compute all that there is room for. */
+export interface WithoutStore {
+  readonly batches: { readonly computed: number; readonly all: number }
+  /** Why new samples wait, as the run tells it; null: none does. */
+  readonly waits: string | null
+}
+
+export function withoutStore({ batches: { computed, all }, waits }: WithoutStore): Breach[] {
+  const isHeld = computed >= all || waits !== null
+  return breaches({
+    apart: isHeld ? [] : [`${computed} of ${all} batches, and no word of waiting`],
+  })
 }
 
 const isEnded = (seen: Seen, hash: string): boolean => {

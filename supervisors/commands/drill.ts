@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
@@ -9,6 +9,7 @@ import { drills } from '../drills/list.ts'
 import { listText, openingText, reportText, summaryText } from '../drills/report.ts'
 import { Ground } from '../drills/rig/ground.ts'
 import { demoMaterials, type Materials, ownMaterials } from '../drills/rig/materials.ts'
+import { endAll } from '../drills/rig/process.ts'
 import { exitCodes } from '../run/machine.ts'
 import { requireFolder } from '../run/preflight.ts'
 import { exitCodeOf, onEndSignals } from '../run/signals.ts'
@@ -43,14 +44,7 @@ export async function drill(names: readonly string[], options: DrillOptions): Pr
     throw new Failure('invalid', 'which drill? Name some, or give --all; --list tells of each.')
   }
   const chosen = all ? drills : names.map(drillNamed)
-  const dir = mkdtempSync(join(placeOf(options), 'draftsmith-drill-'))
-  process.once('exit', () => remove(dir))
-  const ground = new Ground(await materialsIn(dir, options), options.seed)
-  onEndSignals((signal, urgency) => {
-    const end = () => process.exit(exitCodeOf(signal))
-    if (urgency === 'drain') void ground.leave().finally(end)
-    else end()
-  })
+  const ground = await groundFor(options)
   const reports: DrillReport[] = []
   for (const one of chosen) reports.push(await shown(one, ground, json))
   if (json) process.stdout.write(`${JSON.stringify(document(reports, options.seed))}\n`)
@@ -59,9 +53,27 @@ export async function drill(names: readonly string[], options: DrillOptions): Pr
   return isBroken ? exitCodes.incomplete : exitCodes.done
 }
 
-/** What was killed may write a last time; who is told to hurry does not wait for that. */
+/** However this process ends, short of a SIGKILL, nothing of it stays: no process, no folder. */
+async function groundFor(options: DrillOptions): Promise<Ground> {
+  let ground: Ground | undefined
+  onEndSignals((signal, urgency) => {
+    const end = () => process.exit(exitCodeOf(signal))
+    if (urgency === 'drain' && ground) return void ground.leave().finally(end)
+    for (const url of ground?.leftInStore ?? []) {
+      process.stderr.write(`draftsmith: something may be left behind: ${url}\n`)
+    }
+    end()
+  })
+  const dir = mkdtempSync(join(placeOf(options), 'draftsmith-drill-'))
+  process.once('exit', () => remove(dir))
+  ground = new Ground(await materialsIn(dir, options), options.seed)
+  return ground
+}
+
+/** Whoever is told to hurry has ended nothing yet. What was killed may write a last time. */
 function remove(dir: string): void {
   try {
+    for (const name of readdirSync(dir)) endAll(join(dir, name))
     rmSync(dir, { recursive: true, force: true, maxRetries: 20 })
   } catch {
     process.stderr.write(`draftsmith: a folder is left behind: ${dir}\n`)

@@ -5,7 +5,7 @@ import { ask, statusWhen } from './rig/socket.ts'
 
 /** An actor's thread ends, at once and without a word, at named points of its work. */
 
-type Point = Required<Pick<Crash, 'at' | 'hit'>>
+type Point = Required<Pick<Crash, 'at' | 'hit'>> & Pick<Crash, 'laterMs'>
 
 const about = {
   extractor: 'A native fault in a driver ends whatever computes. Only its batch may be lost.',
@@ -69,6 +69,30 @@ export const uploaderKilled = killedAt(
   ],
 )
 
+const inPut = killedAt(
+  {
+    name: 'uploader-killed-in-put',
+    breaks: 'An uploader ends with samples on their way to a store that takes 0.4 s for each.',
+    matters:
+      'Nobody is left to hear whether they arrived. They must be sent again, and named once.',
+    seconds: 15,
+    needs: ['embedded'],
+  },
+  [{ at: 'uploader.before-put', hit: 9, laterMs: 100 }],
+)
+
+export const uploaderKilledInPut: Drill = {
+  ...inPut,
+  async run(rig) {
+    const match = { operation: 'PutObject', key: 'hidden-states/' }
+    await rig.s3.setFaults([{ kind: 'delay', ms: 400, times: 40, match }])
+    await inPut.run(rig)
+    const { sentTwice } = await rig.figures()
+    const objects = sentTwice?.objects ?? 0
+    rig.check('it ended in the middle of puts', objects > 0, 'nothing was sent again')
+  },
+}
+
 export const ledgerKilledBefore = killedAt(
   {
     name: 'ledger-killed-before-commit',
@@ -93,6 +117,23 @@ export const ledgerKilledAfter = killedAt(
     { at: 'manifest.put', hit: 1 },
     { at: 'ledger.before-remove', hit: 3 },
     { at: 'ledger.removed', hit: 4 },
+  ],
+)
+
+export const ledgerKilledInCompaction = killedAt(
+  {
+    name: 'ledger-killed-in-compaction',
+    breaks:
+      'The ledger ends as it begins to write a snapshot of the manifest, and with one written.',
+    matters: about.ledger,
+    seconds: 15,
+    needs: ['demo'],
+    // Each sample has a segment; every 64 segments become a snapshot.
+    job: { freely: { commit: { every: 1, seconds: 1 } } },
+  },
+  [
+    { at: 'manifest.before-snapshot', hit: 1 },
+    { at: 'manifest.snapshot', hit: 1 },
   ],
 )
 
@@ -145,7 +186,8 @@ interface Order {
 }
 
 async function killByOrder(rig: Rig, { running, actor, by, index }: Order): Promise<void> {
-  const enough = 10 * (index + 1)
+  // The last of the four with most of the work still to do.
+  const enough = (rig.calm.samples * (index + 1)) / 12
   await statusWhen(running, rig.job, ({ state, ledger }) => {
     return (
       state === 'running' && (ledger?.spooled.samples ?? 0) + (ledger?.committed ?? 0) >= enough

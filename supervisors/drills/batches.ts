@@ -6,19 +6,29 @@ import type { Rig } from './rig/rig.ts'
 
 const lost = 'Only the batch in hand may be lost, and the night goes on.'
 
-export const extractorAborts: Drill = {
-  name: 'extractor-aborts',
-  breaks: "A native abort in an extractor's thread, which takes the whole process along.",
-  matters: `A fault in a driver is nothing that a program can catch. ${lost}`,
-  seconds: 6,
+const inThread = (end: 'abort' | 'memory', breaks: string): Drill => ({
+  name: end === 'abort' ? 'extractor-aborts' : 'extractor-out-of-memory',
+  breaks,
+  matters: `No program can catch that. ${lost}`,
+  seconds: 15,
   async run(rig) {
-    await rig.completes(rig.start({ at: 'extractor.computed', hit: 4, end: 'abort' }))
+    await rig.completes(rig.start({ at: 'extractor.computed', hit: 4, end }))
     const { processes } = (await rig.figures()).restarts
     rig.check('its launcher started the process again', processes === 1, `${processes} times`)
   },
-}
+})
 
-const isolated = { sections: { extract: { isolation: 'process' } } }
+export const extractorAborts = inThread(
+  'abort',
+  "A native abort in an extractor's thread, which takes the whole process along.",
+)
+
+export const extractorMemory = inThread(
+  'memory',
+  "An extractor's thread takes a gigabyte, and the kernel kills the whole process.",
+)
+
+const isolated = { freely: { extract: { isolation: 'process' } } }
 
 const inProcess = (end: 'abort' | 'memory', seconds: number, breaks: string): Drill => ({
   name: end === 'abort' ? 'extractor-process-aborts' : 'extractor-process-out-of-memory',
@@ -83,7 +93,7 @@ export const poisonSample: Drill = {
   breaks: "One sample aborts whatever computes it, every time, in an extractor's own process.",
   matters: 'One bad row in 914,000 must cost one row, not the run.',
   seconds: 15,
-  job: { rows: 24, sections: { extract: { isolation: 'process' } } },
+  job: { rows: 24, ...isolated },
   async run(rig) {
     const poison = poisonOf(rig)
     const during = { spool: join(rig.job.work, 'spool'), hashes: [poison] }

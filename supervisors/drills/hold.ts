@@ -29,6 +29,8 @@ export async function hold(drill: Drill, ground: Ground): Promise<DrillReport> {
   const ending = ground.scope()
   try {
     const rig = await ground.rig(drill, ending)
+    const few = tooFew(rig)
+    if (few) return { ...about, ...skipped, reason: few }
     const reason = await held(drill, rig)
     const checks = eachOnce(rig.checks)
     const isHeld = reason === null && checks.every((check) => check.held)
@@ -38,6 +40,15 @@ export async function hold(drill: Drill, ground: Ground): Promise<DrillReport> {
   } finally {
     await ending.end()
   }
+}
+
+/** Fewer leave no work for what comes after a death; one that dies thrice is computed in halves. */
+const batchesMin = 6
+
+function tooFew({ calm: { batches, samples } }: Rig): string | null {
+  if (batches >= batchesMin) return null
+  const found = `${samples} samples make ${batches}`
+  return `needs ${batchesMin} batches, and ${found}: raise --samples, or lower extract.maxTokens`
 }
 
 const skipped = { outcome: 'skipped', checks: [], figures: null, seconds: 0 } as const

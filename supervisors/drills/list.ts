@@ -4,18 +4,22 @@ import {
   extractorKilledInRename,
   ledgerKilledAfter,
   ledgerKilledBefore,
+  ledgerKilledInCompaction,
   readerKilled,
   uploaderKilled,
+  uploaderKilledInPut,
 } from './actors-killed.ts'
 import {
   extractorAborts,
   extractorHangs,
   extractorLate,
+  extractorMemory,
   extractorProcessAborts,
   extractorProcessMemory,
   poisonSample,
   restartStorm,
 } from './batches.ts'
+import { diskSmall } from './disk-small.ts'
 import type { Drill } from './drill.ts'
 import { newMachine } from './machine-lost.ts'
 import { processAtRandom, processRelaunched } from './process-killed.ts'
@@ -26,6 +30,7 @@ import { storeAway } from './store-away.ts'
 import { storeDenies, storeTroubles } from './store-troubled.ts'
 import { clockBack, credentialsExpire } from './surroundings.ts'
 import { trainings } from './training.ts'
+import { trainingsTerminated } from './training-terminated.ts'
 import { twoSupervisors } from './two-supervisors.ts'
 
 /** All of them, in the order a sample travels, and what ends all of it last. */
@@ -34,6 +39,7 @@ export const drills: readonly Drill[] = [
   extractorKilled,
   extractorKilledInRename,
   extractorAborts,
+  extractorMemory,
   extractorProcessAborts,
   extractorProcessMemory,
   extractorHangs,
@@ -43,10 +49,13 @@ export const drills: readonly Drill[] = [
   spoolTorn,
   spoolGone,
   spoolReadOnly,
+  diskSmall,
   diskFull,
   uploaderKilled,
+  uploaderKilledInPut,
   ledgerKilledBefore,
   ledgerKilledAfter,
+  ledgerKilledInCompaction,
   actorsKilledByOrder,
   storeAway,
   ...storeTroubles,
@@ -55,6 +64,7 @@ export const drills: readonly Drill[] = [
   clockBack,
   ...refusals,
   ...trainings,
+  ...trainingsTerminated,
   twoSupervisors,
   ...sigterms,
   processRelaunched,

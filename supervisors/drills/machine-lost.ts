@@ -2,6 +2,7 @@ import { symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Drill } from './drill.ts'
 import type { Job } from './rig/job.ts'
+import { toldOf } from './rig/told.ts'
 import { writeBeside } from './two-supervisors.ts'
 
 export const newMachine: Drill = {
@@ -22,11 +23,11 @@ export const newMachine: Drill = {
     const onNew: Job = { ...job, work: join(job.dir, 'new-machine') }
     const args = ['resume', job.storeUrl, '--work', onNew.work, '--target', job.target, '--json']
     const running = rig.start({}, { args: [...args, ...job.storeArgs], job: onNew })
-    const { stdout } = await rig.exits(running, 0)
+    const { extracted } = toldOf(await rig.exits(running, 0))
     await rig.endsAsIfUndisturbed(onNew)
-    const { extracted } = JSON.parse(stdout) as { extracted: { samples: number } }
     const missing = rig.calm.samples - seen.entries.size
-    const found = `${extracted.samples} of ${missing}`
-    rig.check('what was committed is not computed again', extracted.samples === missing, found)
+    const computed = extracted?.samples
+    const isAll = computed === missing
+    rig.check('what was committed is not computed again', isAll, `${computed} of ${missing}`)
   },
 }

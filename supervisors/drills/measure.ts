@@ -41,6 +41,7 @@ const progress = [
   'ledger.stored',
   'manifest.put',
   'ledger.removed',
+  'loader.lent',
   'trainer.stepped',
   'checkpoint.state-put',
 ]
@@ -67,7 +68,7 @@ export function figuresOf(
     recoverMs: blowsOf(noted).map((blow) => recoveryOf(blow, moments)),
     redone: {
       batches: Math.max(0, times('extractor.computed') - calm.batches),
-      samples: Math.max(0, times('spool.renamed') - calm.samples),
+      samples: Math.max(0, samplesWritten(moments) - calm.samples),
     },
     restarts: {
       actors: says('"msg":"restarting"'),
@@ -77,6 +78,15 @@ export function figuresOf(
     sentTwice: bodies && { objects: bodies.again, bytes: bodies.bytesAgain },
   }
 }
+
+/** By threads that compute: who trains may keep copies of samples, which is no work done again. */
+function samplesWritten(moments: readonly Moment[]): number {
+  const named = (name: string) => moments.filter((moment) => moment.name === name)
+  const computing = new Set(named('extractor.computed').map(threadOf))
+  return named('spool.renamed').filter((moment) => computing.has(threadOf(moment))).length
+}
+
+const threadOf = ({ pid, thread }: Moment): string => `${pid}/${thread}`
 
 /**
  * Those that the drill dealt from outside, and each end that was noted from within. Where launcher
@@ -104,8 +114,8 @@ const workOf = (
 }
 
 function recoveryOf(blow: Blow, moments: readonly Moment[]): number | null {
-  const bodyOf = ({ pid, thread }: Moment): string =>
-    blow.until === 'process' ? `${pid}` : `${pid}/${thread}`
+  const bodyOf = (moment: Moment): string =>
+    blow.until === 'process' ? `${moment.pid}` : threadOf(moment)
   const old = new Set(moments.filter(({ at }) => at <= blow.at).map(bodyOf))
   const names = blow.by ?? progress
   const next = moments.find(

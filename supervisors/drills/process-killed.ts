@@ -1,4 +1,5 @@
 import type { Random } from '../../src/clock.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import type { Drill } from './drill.ts'
 import type { Crash } from './rig/crash.ts'
 
@@ -31,14 +32,12 @@ export const processAtRandom: Drill = {
     for (const crash of crashes) await rig.killed(rig.start(crash))
     await rig.completes()
     const { redone } = await rig.figures()
-    const most = crashes.length * extractors
+    // Each extractor has one batch in flight.
+    const most = crashes.length * loadConfig(rig.job.config).config.extract.devices.length
     const found = `${redone.batches} of at most ${most} batches`
     rig.check('only batches in flight were computed again', redone.batches <= most, found)
   },
 }
-
-/** Of the demo's configuration: each has one batch in flight. */
-const extractors = 2
 
 export const processRelaunched: Drill = {
   name: 'process-killed-and-relaunched',

@@ -3,6 +3,7 @@ import { segmentsPrefix, snapshotKey } from '../../src/manifest/names.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import type { Drill } from './drill.ts'
 import type { Rig } from './rig/rig.ts'
+import { endsTelling } from './rig/told.ts'
 import { writeBeside } from './two-supervisors.ts'
 
 /** What a run must refuse: it names what is wrong and what to do, and changes nothing. */
@@ -66,10 +67,7 @@ async function isRefused(
   }: { store: ObjectStore; names: string; how?: Parameters<Rig['start']>[1] },
 ): Promise<void> {
   const before = await allIn(store)
-  const { stdout } = await rig.exits(rig.start([], how), 2)
-  const { reason, remedy } = JSON.parse(stdout) as { reason: string; remedy: string | null }
-  rig.check('it names what is wrong', reason.includes(names), reason)
-  rig.check('it says what to do', remedy !== null)
+  await endsTelling(rig, rig.start([], how), { code: 2, names })
   const after = await allIn(store)
   const keys = new Set([...before.keys(), ...after.keys()])
   const changed = [...keys].filter((one) => before.get(one) !== after.get(one))

@@ -1,6 +1,7 @@
 import { sleep } from '../../src/clock.ts'
 import type { Drill } from './drill.ts'
 import type { Ended, Running } from './rig/process.ts'
+import type { Rig } from './rig/rig.ts'
 import { statusWhen } from './rig/socket.ts'
 
 /** SIGTERM, and so long until whoever sent it pulls the plug. */
@@ -20,7 +21,7 @@ const terminated = (seconds: number, store: 'slow' | 'hanging'): Drill => ({
     const ms = store === 'slow' ? 400 : 600_000
     await rig.s3.setFaults([{ kind: 'delay', ms, times: 1e6, match }])
     running.signal('SIGTERM')
-    const { code, signal } = await endedWithin(running, seconds * 1000, () => rig.ended(running))
+    const { code, signal } = await endedWithin(rig, running, seconds)
     await rig.s3.setFaults([])
     const seen = await rig.look()
     if (store === 'slow') {
@@ -34,13 +35,9 @@ const terminated = (seconds: number, store: 'slow' | 'hanging'): Drill => ({
 })
 
 /** Kills what has not ended by then. */
-async function endedWithin(
-  running: Running,
-  ms: number,
-  ended: () => Promise<Ended>,
-): Promise<Ended> {
-  const end = ended()
-  const late = await Promise.race([end.then(() => false), sleep(ms).then(() => true)])
+export async function endedWithin(rig: Rig, running: Running, seconds: number): Promise<Ended> {
+  const end = rig.ended(running)
+  const late = await Promise.race([end.then(() => false), sleep(seconds * 1000).then(() => true)])
   if (late) running.kill()
   return await end
 }

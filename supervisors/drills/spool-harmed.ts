@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Drill } from './drill.ts'
-import { draftsmithMain } from './rig/program.ts'
+import { onOwnDisk } from './rig/own-disk.ts'
+import { endsTelling } from './rig/told.ts'
 
 /** What happens to the disk that finished samples wait on. */
 
@@ -46,31 +47,12 @@ export const spoolGone: Drill = {
       return names.length >= 5 ? true : undefined
     })
     renameSync(spool, `${spool}-taken-away`)
-    const { stdout } = await rig.exits(running, 4)
-    const { reason, remedy } = JSON.parse(stdout) as { reason: string; remedy: string | null }
-    rig.check('it names the spool', reason.includes(spool), reason)
-    rig.check('it says what to do', remedy !== null)
+    await endsTelling(rig, running, { code: 4, names: spool })
     renameSync(`${spool}-taken-away`, spool)
     rig.blow('process')
     await rig.completes()
   },
 }
-
-/** A disk of its own, which nobody else sees, and what becomes of it meanwhile. */
-const onOwnDisk = (folder: string, sizeMB: number, meanwhile: string) => ({
-  file: 'unshare',
-  args: [
-    ...['-rm', 'sh', '-ec'],
-    [
-      'disk=$1',
-      'shift',
-      `mount -t tmpfs -o size=${sizeMB}m tmpfs "$disk"`,
-      `(${meanwhile}) &`,
-      'exec "$0" "$@"',
-    ].join('\n'),
-    ...[process.execPath, folder, draftsmithMain],
-  ],
-})
 
 export const spoolReadOnly: Drill = {
   name: 'spool-read-only',
@@ -85,10 +67,7 @@ export const spoolReadOnly: Drill = {
     const turn = 'sleep 3; until mount -o remount,ro "$disk" 2>/dev/null; do sleep 0.02; done'
     const slow = { slow: { at: 'extractor.computed', ms: 300 } }
     const running = rig.start(slow, { command: onOwnDisk(spool, 64, turn) })
-    const { stdout } = await rig.exits(running, 4)
-    const { reason, remedy } = JSON.parse(stdout) as { reason: string; remedy: string | null }
-    rig.check('it names the spool', reason.includes(spool), reason)
-    rig.check('it says what to do', remedy !== null)
+    await endsTelling(rig, running, { code: 4, names: spool })
     rig.blow('process')
     await rig.completes()
   },
@@ -100,7 +79,7 @@ export const diskFull: Drill = {
   matters: 'A full disk must make a run wait, not fail: it is the one thing that mends itself.',
   seconds: 40,
   needs: ['embedded', 'mount'],
-  job: { sections: { spool: { keepFree: '1MB', maxBytes: '100GB' } } },
+  job: { freely: { spool: { keepFree: '1MB', maxBytes: '100GB' } } },
   async run(rig) {
     await rig.s3.setFaults([
       { kind: 'delay', ms: 250, times: 1e6, match: { operation: 'PutObject' } },

@@ -3,6 +3,7 @@ import type { Drill } from './drill.ts'
 import type { Running } from './rig/process.ts'
 import type { Rig } from './rig/rig.ts'
 import { statusWhen } from './rig/socket.ts'
+import { endsTelling } from './rig/told.ts'
 
 /** The store does what stores do on a bad day, and the run must end as if it had not. */
 
@@ -113,9 +114,7 @@ export const storeDenies: Drill = {
   async run(rig) {
     const running = await inMidRun(rig)
     await rig.s3.setFaults([{ ...denied, match: { operation: 'PutObject' } }])
-    const { stdout } = await rig.exits(running, 4)
-    const { remedy } = JSON.parse(stdout) as { remedy: string | null }
-    rig.check('it says what to do', remedy !== null)
+    await endsTelling(rig, running, { code: 4 })
     await rig.look()
     await rig.s3.setFaults([])
     rig.blow('process')

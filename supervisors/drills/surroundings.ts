@@ -7,6 +7,7 @@ import { statusWhen } from './rig/socket.ts'
 
 const hourMs = 3_600_000
 
+/** Set below the injected clocks, for the S3 client has none: see `setClock` of the preload. */
 export const clockBack: Drill = {
   name: 'clock-an-hour-back',
   breaks: 'In mid-run the clock is set back by an hour.',

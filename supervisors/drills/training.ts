@@ -6,38 +6,44 @@ import { readTrained, type Trained } from './rig/trained.ts'
 
 /** A training that dies goes on from its newest whole checkpoint, to the same bits. */
 
-const matters = 'Days of training: what comes of it must be what would have come of it undisturbed.'
+const trainingMatters =
+  'Days of training: what comes of it must be what would have come of it undisturbed.'
 
-const job: JobOptions = {
+export const oneAfterTheOther = { checkpointMinutes: 0.001, keep: { last: 2 } }
+
+export const trainingJob: JobOptions = {
   rows: 32,
   sections: {
     train: {
       ...{ epochs: 2, layers: 1, blockSize: 4, anchors: 8, lr: 2e-3 },
       ...{ tokensPerStep: 512, tokensPerBatch: 512, heldOut: 0.1, heldOutEvery: 10 },
-      // One after the other.
-      ...{ checkpointMinutes: 0.001, keep: { last: 2 } },
     },
   },
+  freely: { train: oneAfterTheOther },
 }
 
-const trainingDies = (drill: Pick<Drill, 'name' | 'breaks'>, crash: Crash): Drill => ({
-  ...drill,
-  matters,
+const trainingDies = (
+  drill: Pick<Drill, 'name' | 'breaks'> & Pick<JobOptions, 'freely'>,
+  crash: Crash,
+): Drill => ({
+  ...{ name: drill.name, breaks: drill.breaks, matters: trainingMatters },
   seconds: 15,
   needs: ['demo'],
-  job,
+  job: { ...trainingJob, ...(drill.freely && { freely: drill.freely }) },
   async run(rig) {
     const running = rig.start(crash)
     if (crash.end === 'all') await rig.killed(running)
     else await rig.exits(running, 0)
     if (crash.end === 'all') await rig.exits(rig.start(), 0)
+    const { processes } = (await rig.figures()).restarts
+    rig.check('no process but its own ended', processes === 0, `${processes} restarts`)
     rig.check('it died where it should', rig.deaths === 1, `${rig.deaths} deaths`)
-    await rig.endsAsIfUndisturbed()
     await trainedAsIfUndisturbed(rig)
   },
 })
 
-async function trainedAsIfUndisturbed(rig: Rig): Promise<void> {
+export async function trainedAsIfUndisturbed(rig: Rig): Promise<void> {
+  await rig.endsAsIfUndisturbed()
   const found = await readTrained(rig.job)
   const wanted = rig.calm.trained
   const same = (what: string, of: (trained: Trained) => unknown) => {
@@ -50,6 +56,18 @@ async function trainedAsIfUndisturbed(rig: Rig): Promise<void> {
 }
 
 export const trainings: readonly Drill[] = [
+  trainingDies(
+    { name: 'loader-killed', breaks: 'The loader ends as it lends a batch to the trainer.' },
+    { at: 'loader.lent', hit: 6, end: 'exit' },
+  ),
+  trainingDies(
+    {
+      name: 'trainer-process-aborts',
+      breaks: "The drafter's device takes its driver along: an abort in the trainer's own process.",
+      freely: { train: { ...oneAfterTheOther, isolation: 'process' } },
+    },
+    { at: 'trainer.stepped', hit: 7, end: 'abort' },
+  ),
   trainingDies(
     { name: 'trainer-killed-in-mid-step', breaks: 'The trainer ends with a step taken.' },
     { at: 'trainer.stepped', hit: 5, end: 'exit' },
@@ -64,6 +82,13 @@ export const trainings: readonly Drill[] = [
       breaks: "SIGKILL to everything in a checkpoint's save, half of its files sent.",
     },
     { at: 'checkpoint.optimizer-put', hit: 2, end: 'all' },
+  ),
+  trainingDies(
+    {
+      name: 'checkpointer-killed-in-save',
+      breaks: "The checkpointer ends in a save, with the model's file sent and no other.",
+    },
+    { at: 'checkpoint.model-put', hit: 2, end: 'exit' },
   ),
   trainingDies(
     {

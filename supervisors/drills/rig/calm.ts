@@ -1,5 +1,6 @@
 import { Failure } from '../../../src/failure.ts'
 import type { Job } from './job.ts'
+import type { Moment } from './moments.ts'
 import { start } from './process.ts'
 import type { Scope } from './scope.ts'
 import { readStored, type Stored } from './stored.ts'
@@ -11,6 +12,8 @@ export interface Calm {
   /** Of all usable rows. */
   readonly hashes: ReadonlySet<string>
   readonly batches: number
+  /** By the name of each moment: how often a thread has met it at most. */
+  readonly calls: ReadonlyMap<string, number>
   readonly samples: number
   /** Null where nothing is trained. */
   readonly trained: Trained | null
@@ -32,8 +35,21 @@ export async function calmRun(scope: Scope, job: Job): Promise<Calm> {
     })
   }
   const stored = await readStored(job)
-  const batches = running.moments().filter(({ name }) => name === 'extractor.computed').length
+  const moments = running.moments()
+  const batches = moments.filter(({ name }) => name === 'extractor.computed').length
   const trained = stepsIn(job) > 0 ? await readTrained(job) : null
   const hashes = new Set(stored.entries.map(({ hash }) => hash))
-  return { stored, hashes, batches, samples: hashes.size, trained }
+  return { stored, hashes, batches, calls: mostCalls(moments), samples: hashes.size, trained }
+}
+
+function mostCalls(moments: readonly Moment[]): Map<string, number> {
+  const calls = new Map<string, number>()
+  const most = new Map<string, number>()
+  for (const { pid, thread, name } of moments) {
+    const by = `${pid}/${thread}/${name}`
+    const count = (calls.get(by) ?? 0) + 1
+    calls.set(by, count)
+    most.set(name, Math.max(count, most.get(name) ?? 0))
+  }
+  return most
 }

@@ -8,6 +8,8 @@ export interface Crash {
   readonly at?: string
   /** At which call of it in one thread; default 1. */
   readonly hit?: number
+  /** Not at the moment itself, but so long after it: in the middle of what has begun. */
+  readonly laterMs?: number
   /** Only while this spool holds a half-written file of one of these samples. */
   readonly during?: { readonly spool: string; readonly hashes: readonly string[] }
   /** Instead of `at`: so long after the supervised process began. */
@@ -33,6 +35,17 @@ export interface Crash {
    * it is let go.
    */
   readonly hold?: { readonly at: string; readonly hit: number }
+}
+
+/**
+ * On a job that is smaller than the drill was made for: at a call that comes with work left.
+ *
+ * @param calls  how often a thread meets each moment where nothing disturbs it
+ */
+export function scaled<C extends Crash>(crash: C, calls: ReadonlyMap<string, number>): C {
+  const { at, hit } = crash
+  if (at === undefined || hit === undefined) return crash
+  return { ...crash, hit: Math.max(1, Math.min(hit, (calls.get(at) ?? 1) >> 1)) }
 }
 
 /** The environment in which a draftsmith crashes so, each crash once, and notes its processes. */

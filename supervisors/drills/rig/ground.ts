@@ -5,6 +5,7 @@ import type { Drill, Need } from '../drill.ts'
 import { type Calm, calmRun } from './calm.ts'
 import type { Job } from './job.ts'
 import { type JobOptions, type JobPlace, layOut, type Materials } from './materials.ts'
+import { OwnStore } from './own-store.ts'
 import { Rig } from './rig.ts'
 import { type S3Process, startS3 } from './s3-process.ts'
 import { Ending, type Scope } from './scope.ts'
@@ -13,7 +14,8 @@ import { Ending, type Scope } from './scope.ts'
 export class Ground {
   readonly #materials: Materials
   readonly #seed: number
-  /** By the job's options; each is found out once. */
+  readonly #own: OwnStore
+  /** By what it hangs on of the job's options; each is found out once. */
   readonly #calm = new Map<string, Promise<Calm>>()
   readonly #open = new Set<Ending>()
   #count = 0
@@ -21,6 +23,7 @@ export class Ground {
   constructor(materials: Materials, seed: number) {
     this.#materials = materials
     this.#seed = seed
+    this.#own = new OwnStore(String(materials.sections.store ?? ''))
   }
 
   /** What is begun in it ends with it; or with all of them. */
@@ -33,6 +36,11 @@ export class Ground {
   /** Ends whatever is under way, and takes away what it left. */
   async leave(): Promise<void> {
     for (const ending of this.#open) await ending.end()
+  }
+
+  /** Places in a user's own store that drills have not emptied yet. */
+  get leftInStore(): readonly string[] {
+    return this.#own.left
   }
 
   /** Why a drill cannot be held here; null where it can. */
@@ -50,13 +58,15 @@ export class Ground {
     const s3 = await this.#store(scope)
     const job = await this.#layOut(name, { ...options, s3 }, scope)
     const random = seededRandom(this.#seed)
-    return new Rig({ scope, seed: this.#seed, random, job, s3, calm })
+    const isSmaller = this.#materials.isSmaller && options.rows === undefined
+    return new Rig({ scope, seed: this.#seed, random, job, s3, calm, isSmaller })
   }
 
   async #layOut(name: string, options: JobPlace, scope: Scope): Promise<Job> {
     const job = await layOut(this.#materials, `${++this.#count}-${name}`, options)
+    if (!options.s3) this.#own.used(job)
     scope.after(async () => {
-      if (!options.s3) await emptyStore(job)
+      if (!options.s3) await this.#own.empty(job)
       // What was killed may write a last time.
       rmSync(job.dir, { recursive: true, force: true, maxRetries: 20 })
     })
@@ -67,7 +77,8 @@ export class Ground {
     return this.#materials.kind === 'demo' ? startS3(scope) : null
   }
 
-  #calmOf(options: JobOptions): Promise<Calm> {
+  /** Drills that differ only in what makes no difference to it share one. */
+  #calmOf({ freely: _, ...options }: JobOptions): Promise<Calm> {
     const key = JSON.stringify(options)
     const known = this.#calm.get(key)
     if (known) return known
@@ -85,21 +96,6 @@ export class Ground {
     } finally {
       await ending.end()
     }
-  }
-}
-
-/** A user's own store is left as it was. */
-async function emptyStore(job: Job): Promise<void> {
-  if (job.storeUrl.startsWith('file:')) {
-    // With the folders that such a store keeps for itself.
-    return rmSync(new URL(job.storeUrl), { recursive: true, force: true, maxRetries: 20 })
-  }
-  const store = await job.openStore()
-  try {
-    for await (const { key } of store.list('')) await store.remove(key)
-    for (const upload of await store.openMultiparts('')) await upload.abort()
-  } finally {
-    store.close()
   }
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadConfig } from '../../../src/config/load.ts'
@@ -15,18 +16,24 @@ export interface Materials {
   readonly dir: string
   /** Rows of the dataset that a job takes. */
   readonly rows: number
+  /** Drills are made for more rows than these. */
+  readonly isSmaller: boolean
   /** The sections that all jobs share. */
   readonly sections: Sections
 }
 
 type Sections = Readonly<Record<string, unknown>>
 
-/** What one job has of its own. */
+/** What one job has of its own, laid over the materials' sections, key by key. */
 export interface JobOptions {
-  /** Laid over those of the materials, key by key. */
-  readonly sections?: Readonly<Record<string, Sections>>
+  /** What the job comes to hangs on these. */
+  readonly sections?: Overlay
+  /** And not on these, which shape how it comes about. */
+  readonly freely?: Overlay
   readonly rows?: number
 }
+
+type Overlay = Readonly<Record<string, Sections>>
 
 const demoSamples = 120
 
@@ -47,7 +54,7 @@ export async function demoMaterials(dir: string, samples = demoSamples): Promise
     commit: { every: 10, seconds: 1 },
     spool: { keepFree: '1MB', maxBytes: '2MB' },
   }
-  return { kind: 'demo', dir, rows: samples, sections }
+  return { kind: 'demo', dir, rows: samples, isSmaller: samples < demoSamples, sections }
 }
 
 /** @param samples  so many rows of it: a drill is no whole run */
@@ -60,7 +67,12 @@ export function ownMaterials(dir: string, path: string, samples: number): Materi
     ...config
   } = loadConfig(path).config
   const commit = { every: Math.max(1, Math.floor(samples / 8)), seconds: 1 }
-  return { kind: 'own', dir, rows: samples, sections: { ...config, commit } }
+  const { tokenBudget, maxTokens } = config.extract
+  // As many batches as so few rows can make.
+  const extract = { ...config.extract, tokenBudget: Math.min(tokenBudget, maxTokens) }
+  const store = config.store.replace(/\/+$/, '')
+  const sections = { ...config, store, extract, commit }
+  return { kind: 'own', dir, rows: samples, isSmaller: true, sections }
 }
 
 /** A job of its own: a folder, and a place in the store. */
@@ -72,14 +84,17 @@ export async function layOut(
   const dir = join(base, name)
   const work = join(dir, 'work')
   mkdirSync(work, { recursive: true })
-  const store = s3 ? `s3://draftsmith/${name}` : `${sections.store}/drill-${process.pid}-${name}`
+  // Nobody else's: other machines may hold drills on the same store.
+  const own = `drill-${randomUUID().slice(0, 8)}-${name}`
+  const store = s3 ? `s3://draftsmith/${name}` : `${sections.store}/${own}`
   const laid: Record<string, unknown> = { ...sections, store, work }
   if (s3) laid.s3 = { endpoint: s3.endpoint, region: 'us-east-1' }
-  const own = { extract: {}, ...options.sections }
-  for (const [section, keys] of Object.entries(own)) {
-    laid[section] = { ...(sections[section] as Sections | undefined), ...keys }
+  const limit = { extract: { limit: options.rows ?? rows } }
+  for (const overlay of [options.sections ?? {}, options.freely ?? {}, limit]) {
+    for (const [section, keys] of Object.entries(overlay)) {
+      laid[section] = { ...(laid[section] as Sections | undefined), ...keys }
+    }
   }
-  laid.extract = { ...(laid.extract as Sections), limit: options.rows ?? rows }
   const path = join(dir, 'config.json')
   writeFileSync(path, JSON.stringify(laid))
   const { config } = loadConfig(path)

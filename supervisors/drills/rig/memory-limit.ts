@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep } from '../../../src/clock.ts'
-import { hasCode } from '../../../src/failure.ts'
+import { kill } from './process.ts'
 import type { Scope } from './scope.ts'
 
 /** A process that takes more memory than it may, and is ended for it. */
@@ -63,15 +63,6 @@ async function killAbove(pid: number, bytes: number): Promise<void> {
     if (resident === undefined) return
     if (resident > bytes) kill(pid)
     await sleep(lookMs)
-  }
-}
-
-/** It may be no more by now. */
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch (error) {
-    if (!hasCode(error, 'ESRCH')) throw error
   }
 }
 

@@ -49,7 +49,9 @@ function meet(index: number, moment: string): void {
     const until = performance.now() + holdMsMax
     while (!existsSync(note(noteNames.letGo)) && performance.now() < until) wait(20)
   }
-  if (crash.at === moment && isDuring(crash) && ++hits[index] >= (crash.hit ?? 1)) end(index)
+  if (crash.at !== moment || !isDuring(crash) || ++hits[index] < (crash.hit ?? 1)) return
+  if (crash.laterMs === undefined) end(index)
+  else setTimeout(() => end(index), crash.laterMs)
 }
 
 function isDuring({ during }: Crash): boolean {
@@ -82,8 +84,16 @@ function noteMoment(moment: string): void {
   appendFileSync(note(noteNames.moments), line)
 }
 
+/**
+ * Where every clock of the program enters: those that it passes around read this one at each look,
+ * and the S3 client, which signs with it, takes no other.
+ */
 function setClock({ afterMs, byMs }: { readonly afterMs: number; readonly byMs: number }): void {
-  Date.now = () => realNow() + (performance.now() > afterMs ? byMs : 0)
+  const now = () => realNow() + (performance.now() > afterMs ? byMs : 0)
+  Date.now = now
+  globalThis.Date = new Proxy(Date, {
+    construct: (target, given, as) => Reflect.construct(target, given.length ? given : [now()], as),
+  })
 }
 
 /** Some seconds' worth, and not more than a machine with a test has. */

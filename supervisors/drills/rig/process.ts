@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sleep } from '../../../src/clock.ts'
+import { Failure, hasCode } from '../../../src/failure.ts'
 import { isAlive } from '../../../src/manifest/holder.ts'
 import { type Crash, crashing, noteNames } from './crash.ts'
 import { type Moment, momentsIn } from './moments.ts'
@@ -52,10 +53,10 @@ export interface Running {
    * Looks again and again until it gets something else than undefined.
    *
    * @param what  that is awaited
-   * @throws      at the process's end, or after the time that any run may take
+   * @throws      Failure `unavailable`: at the process's end, or after the time that any run may take
    */
   until<T>(what: string, look: () => Promise<T | undefined>): Promise<T>
-  /** @throws where it does not end in time; it is killed then */
+  /** @throws Failure `unavailable`: it does not end in time; it is killed then */
   ended(): Promise<Ended>
 }
 
@@ -72,6 +73,8 @@ export function start(scope: Scope, args: readonly string[], options: Start): Ru
   const child = spawn(file, [...before, ...args], {
     // Where an abort may leave its core.
     cwd: options.cwd ?? options.dir,
+    // What such a command starts beside draftsmith ends with its group.
+    detached: options.command !== undefined,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...inherited, ...options.env, ...crashing([options.crash ?? []].flat(), notes) },
   })
@@ -94,13 +97,15 @@ export function start(scope: Scope, args: readonly string[], options: Start): Ru
     // Its process ends with it, also where the folder has gone before.
     if (!over) child.kill('SIGKILL')
     killAll(pids())
+    if (options.command && child.pid !== undefined) kill(-child.pid)
   })
 
   const failed = (what: string) => {
     killAll(pids())
     const tail = said.stderr.trimEnd().split('\n').slice(-tailLines).join('\n')
     const how = over ? `code=${over.code}, signal=${over.signal}` : 'it was still running'
-    return new Error(`${what} did not come. args=${args.join(' ')}, ${how}, stderr ends:\n${tail}`)
+    const facts = `args=${args.join(' ')}, ${how}, stderr ends:\n${tail}`
+    return new Failure('unavailable', `${what} did not come. ${facts}`)
   }
   const until: Running['until'] = async (what, look) => {
     const deadline = Date.now() + endMs
@@ -130,7 +135,9 @@ export function start(scope: Scope, args: readonly string[], options: Start): Ru
 
 function pidsIn(notes: string): number[] {
   try {
-    return readFileSync(join(notes, noteNames.pids), 'utf8').trim().split('\n').map(Number)
+    const text = readFileSync(join(notes, noteNames.pids), 'utf8')
+    // What follows the last line's end is just being written.
+    return text.split('\n').slice(0, -1).map(Number)
   } catch {
     return []
   }
@@ -144,5 +151,14 @@ export function endAll(dir: string): void {
 }
 
 function killAll(pids: readonly number[]): void {
-  for (const pid of pids) if (isAlive({ pid })) process.kill(pid, 'SIGKILL')
+  for (const pid of pids) if (isAlive({ pid })) kill(pid)
+}
+
+/** It may be no more by now. @param pid  of a process; negative: of a group */
+export function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if (!hasCode(error, 'ESRCH')) throw error
+  }
 }

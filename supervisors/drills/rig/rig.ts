@@ -12,13 +12,14 @@ import {
 import type { Random } from '../../../src/clock.ts'
 import { type Blow, type Figures, figuresOf } from '../measure.ts'
 import type { Calm } from './calm.ts'
-import type { Crash } from './crash.ts'
+import { type Crash, scaled } from './crash.ts'
 import type { Job } from './job.ts'
 import { ended, type Moment } from './moments.ts'
 import { type Ended, type Running, start } from './process.ts'
 import type { S3Process } from './s3-process.ts'
 import type { Scope } from './scope.ts'
 import { look, readStored, type Stored } from './stored.ts'
+import { Watch } from './watch.ts'
 
 /** What a drill works with: a job, its store, and what is to be asked of both. */
 
@@ -39,6 +40,8 @@ export interface RigParts {
   readonly s3: S3Process | null
   /** What the job comes to where nothing disturbs it. */
   readonly calm: Calm
+  /** Its rows are not so many as drills are made for. */
+  readonly isSmaller: boolean
 }
 
 export interface How {
@@ -58,7 +61,10 @@ export class Rig {
   readonly calm: Calm
   readonly checks: Check[] = []
   readonly #s3: S3Process | null
-  readonly #runs: Running[] = []
+  readonly #isSmaller: boolean
+  readonly #watch: Watch
+  /** Of each run: what was met that should not be, told at its end. */
+  readonly #runs = new Map<Running, () => Promise<readonly Breach[]>>()
   /** When each began: milliseconds since the epoch. */
   readonly #starts: number[] = []
   readonly #blows: Blow[] = []
@@ -67,12 +73,14 @@ export class Rig {
   readonly #seen = new Map<string, Seen>()
   #last: Seen | undefined
 
-  constructor({ scope, random, job, s3, calm }: RigParts) {
+  constructor({ scope, random, job, s3, calm, isSmaller }: RigParts) {
     this.scope = scope
     this.random = random
     this.job = job
     this.calm = calm
+    this.#isSmaller = isSmaller
     this.#s3 = s3
+    this.#watch = new Watch(scope, s3)
   }
 
   /** The embedded store: only of drills that say that they need it. */
@@ -85,13 +93,17 @@ export class Rig {
   start(crash: Crash | readonly Crash[] = [], how: How = {}): Running {
     const { args = ['run', this.job.config, '--json'], job = this.job, command } = how
     this.#starts.push(Date.now())
+    const watched = this.#watch.begins(job)
     const running = start(this.scope, args, {
-      ...{ ...job, endMs, crash: [{ noted: true }, ...[crash].flat()] },
+      ...{ ...job, endMs, crash: [{ noted: true }, ...[crash].flat().map(this.#scaled)] },
       ...(command && { command }),
     })
-    this.#runs.push(running)
+    this.#runs.set(running, watched)
     return running
   }
+
+  readonly #scaled = (crash: Crash): Crash =>
+    this.#isSmaller ? scaled(crash, this.calm.calls) : crash
 
   /** Something was broken just now, from outside. */
   blow(until: Blow['until'] = 'anyone', by?: readonly string[]): void {
@@ -105,6 +117,8 @@ export class Rig {
   /** Its end, which its log and its exit code tell of. */
   async ended(running: Running): Promise<Ended> {
     const end = await running.ended()
+    const breaches = await this.#runs.get(running)?.()
+    this.tell(this.#s3 ? ['requests', 'room'] : ['room'], breaches ?? [])
     this.#log.push(...end.stderr.split('\n'))
     return end
   }
@@ -126,11 +140,11 @@ export class Rig {
   /** Nothing runs: what must hold then, and since the last time. */
   async look(job = this.job): Promise<Seen> {
     const seen = await look(job)
-    this.#tell(['stored', 'rows'], atAnyMoment(seen, this.calm.hashes))
+    this.tell(['stored', 'rows'], atAnyMoment(seen, this.calm.hashes))
     // The store is the same from wherever it is seen; a spool is one machine's.
-    if (this.#last) this.#tell(['kept'], sinceThen(this.#last, seen))
+    if (this.#last) this.tell(['kept'], sinceThen(this.#last, seen))
     const here = this.#seen.get(job.work)
-    if (here) this.#tell(['removed'], sinceThen(here, seen))
+    if (here) this.tell(['removed'], sinceThen(here, seen))
     this.#last = seen
     this.#seen.set(job.work, seen)
     return seen
@@ -147,7 +161,7 @@ export class Rig {
     { named = true }: { readonly named?: boolean } = {},
   ): Promise<Stored> {
     const found = await this.ends(job, named ? 'once' : 'often')
-    this.#tell(['same'], asIfUndisturbed(this.calm.stored.objects, found.objects))
+    this.tell(['same'], asIfUndisturbed(this.calm.stored.objects, found.objects))
     return found
   }
 
@@ -160,7 +174,7 @@ export class Rig {
     const seen = await this.look(job)
     const found = await readStored(job)
     const ends = { wanted: this.calm.hashes, failed, named: names === 'once' ? found.named : null }
-    this.#tell(['once', 'cleared'], atTheEnd(seen, ends))
+    this.tell(['once', 'cleared'], atTheEnd(seen, ends))
     return found
   }
 
@@ -170,7 +184,9 @@ export class Rig {
   }
 
   get #moments(): Moment[] {
-    return this.#runs.flatMap((running) => running.moments()).sort((a, b) => a.at - b.at)
+    return [...this.#runs.keys()]
+      .flatMap((running) => running.moments())
+      .sort((a, b) => a.at - b.at)
   }
 
   async figures(): Promise<Figures> {
@@ -186,7 +202,8 @@ export class Rig {
     )
   }
 
-  #tell(asked: readonly Invariant[], breaches: readonly Breach[]): void {
+  /** Asked of these, no more was found to be broken. */
+  tell(asked: readonly Invariant[], breaches: readonly Breach[]): void {
     for (const invariant of asked) {
       const samples = breaches.flatMap((one) => (one.invariant === invariant ? one.samples : []))
       this.check(invariants[invariant], samples.length === 0, ...samples)

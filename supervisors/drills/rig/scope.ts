@@ -3,15 +3,18 @@ export interface Scope {
   after(fn: () => unknown): void
 }
 
-/** The last that was begun ends first. */
+/** The last that was begun ends first; what is begun after the end, at once. */
 export class Ending implements Scope {
   readonly #fns: (() => unknown)[] = []
+  #isOver = false
 
   after(fn: () => unknown): void {
-    this.#fns.push(fn)
+    if (this.#isOver) void fn()
+    else this.#fns.push(fn)
   }
 
   async end(): Promise<void> {
+    this.#isOver = true
     for (let fn = this.#fns.pop(); fn; fn = this.#fns.pop()) await fn()
   }
 }

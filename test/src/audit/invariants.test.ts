@@ -6,6 +6,8 @@ import {
   atTheEnd,
   type Seen,
   sinceThen,
+  whileItRan,
+  withoutStore,
 } from '../../../src/audit/invariants.ts'
 import { noWindow, windowsIn } from '../../../src/audit/windows.ts'
 import type { ManifestEntry } from '../../../src/manifest/entry.ts'
@@ -101,4 +103,28 @@ test('invariants: other keys and other bytes than an undisturbed run’s', () =>
   assert.deepEqual(asIfUndisturbed({ x: '1', y: '2' }, { x: '1', y: '2' }), [])
   const found = asIfUndisturbed({ x: '1', y: '2', z: '3' }, { x: '9', z: '3', more: '4' })
   assert.deepEqual(found, [{ invariant: 'same', samples: ['more', 'x', 'y'] }])
+})
+
+test('invariants: what a run takes at once is told where it passes what it may', () => {
+  const [enough, more] = [
+    { found: 8, allowed: 8 },
+    { found: 9, allowed: 8 },
+  ]
+  assert.deepEqual(whileItRan({}), [])
+  assert.deepEqual(whileItRan({ requests: enough, spool: enough, free: more }), [])
+  const samples = ['9, of at most 8']
+  assert.deepEqual(whileItRan({ requests: more }), [{ invariant: 'requests', samples }])
+  assert.deepEqual(whileItRan({ spool: more }), [{ invariant: 'room', samples }])
+  const free = { found: 7, allowed: 8 }
+  const eaten = [{ invariant: 'headroom', samples: ['7 of 8 bytes'] }]
+  assert.deepEqual(whileItRan({ free }), eaten)
+})
+
+test('invariants: without its store a run computes all it has room for, or says it waits', () => {
+  const all = 9
+  assert.deepEqual(withoutStore({ batches: { computed: 9, all }, waits: null }), [])
+  assert.deepEqual(withoutStore({ batches: { computed: 4, all }, waits: 'for room' }), [])
+  const samples = ['4 of 9 batches, and no word of waiting']
+  const found = withoutStore({ batches: { computed: 4, all }, waits: null })
+  assert.deepEqual(found, [{ invariant: 'apart', samples }])
 })
