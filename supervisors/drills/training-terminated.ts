@@ -11,7 +11,7 @@ const saves = { slow: { checkpointMinutes: 30 }, hanging: oneAfterTheOther }
 
 const terminated = (seconds: number, store: keyof typeof saves): Drill => ({
   name: `sigterm-in-training-${seconds}s`,
-  breaks: `SIGTERM in a training, a ${store} store; after ${seconds} s, SIGKILL to all that is left.`,
+  breaks: `SIGTERM in a training, a ${store} store; ${seconds} s later SIGKILL to what is left.`,
   matters: 'What was learnt since the last checkpoint must be saved while there is time for it.',
   seconds: 30,
   needs: ['embedded', 'demo'],

@@ -53,7 +53,7 @@ export interface Running {
    * Looks again and again until it gets something else than undefined.
    *
    * @param what  that is awaited
-   * @throws      Failure `unavailable`: at the process's end, or after the time that any run may take
+   * @throws      Failure `unavailable`: at its end, or after the time that a run may take
    */
   until<T>(what: string, look: () => Promise<T | undefined>): Promise<T>
   /** @throws Failure `unavailable`: it does not end in time; it is killed then */
