@@ -52,12 +52,17 @@ export interface TrainerStatus {
   readonly gaveUp: GaveUp | null
 }
 
+/** A step as long as its own deadline allows: whoever watches the trainer ends one that is longer. */
+const stepMs = 4 * 3_600_000
+
 export const trainerContract = {
   /**
    * What a checkpoint needs, when the step under way is done: training waits for the copy, and for
-   * nothing else.
+   * nothing else. One that is asked anew answers the newest.
+   *
+   * @throws  Failure `unavailable`: it was asked anew meanwhile
    */
-  state: request<StateAsk, Capture>({ withinMs: 600_000 }),
+  state: request<StateAsk, Capture>({ withinMs: stepMs }),
   /** While paused, no step is begun. */
   pause: request<boolean, void>({ withinMs: 600_000 }),
   status: request<void, TrainerStatus>({ withinMs: 600_000 }),

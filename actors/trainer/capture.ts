@@ -2,6 +2,7 @@
 import { transfer } from '../../protocol/channel.ts'
 import type { Capture, StateAsk } from '../../protocol/trainer.ts'
 import { type TrainedTensor, tensorBuffers } from '../../src/checkpoint/tensors.ts'
+import { Failure } from '../../src/failure.ts'
 import { DraftVocab, type VocabMaps } from '../../src/models/draft-vocab.ts'
 import type { DrafterConfig } from '../../src/models/drafter-config.ts'
 import { drafterTensors } from '../../src/models/drafter-tensors.ts'
@@ -9,13 +10,15 @@ import type { Region } from '../../src/optim/flat.ts'
 import type { Learner } from '../../src/training/learner.ts'
 import type { TrainingData } from './data.ts'
 import type { TrainerInput } from './index.ts'
-import type { Steps } from './steps.ts'
+import type { Progress } from './progress.ts'
 
 export interface Captured {
   readonly input: TrainerInput
-  readonly learner: Learner
-  readonly data: TrainingData
-  readonly steps: Steps
+  readonly learner: Pick<Learner, 'read' | 'tensors' | 'updates'>
+  readonly data: Pick<TrainingData, 'record'>
+  readonly progress: Progress
+  /** Whether this asker still waits: a copy for one that has asked anew, or died, is for nobody. */
+  readonly isAwaited: () => boolean
 }
 
 /**
@@ -23,12 +26,12 @@ export interface Captured {
  * step's end alone, and in one go.
  */
 export async function captureOf({ saved }: StateAsk, of: Captured): Promise<Capture> {
-  const { data, input, learner, steps } = of
-  const { progress } = steps
+  const { data, input, isAwaited, learner, progress } = of
   if (progress.steps === null) return { kind: 'none' }
   if (saved && progress.isIn(saved)) return { kind: 'saved' }
   // It only grows: asked before the copy, it covers all that was learnt from by then.
   const order = await data.record()
+  if (!isAwaited()) throw new Failure('unavailable', 'the state was asked for anew')
   // From here to the copy no step can end: both are of the same one.
   await learner.read()
   const state = {
@@ -40,7 +43,7 @@ export async function captureOf({ saved }: StateAsk, of: Captured): Promise<Capt
 }
 
 /** Copies of what the learner has read, one buffer an array: they are given away. */
-const copyOf = ({ tensors }: Learner, drafter: DrafterConfig): TrainedTensor[] =>
+const copyOf = ({ tensors }: Pick<Learner, 'tensors'>, drafter: DrafterConfig): TrainedTensor[] =>
   drafterTensors(drafter).map(({ name, shape }) => {
     const copy = (region: Region) => new Float32Array(tensors.view(region, name))
     return {

@@ -2,7 +2,7 @@ import { createActor, fromPromise } from 'xstate'
 import { checkpointerContract } from '../../protocol/checkpointer.ts'
 import { actor } from '../../protocol/lifecycle.ts'
 import { loaderContract } from '../../protocol/loader.ts'
-import { trainerContract } from '../../protocol/trainer.ts'
+import { type StateAsk, trainerContract } from '../../protocol/trainer.ts'
 import { openLearner } from '../../src/training/open-learner.ts'
 import { captureOf } from './capture.ts'
 import { TrainingData } from './data.ts'
@@ -32,8 +32,17 @@ const life = createActor(
   { input },
 ).start()
 
+/** What was asked for last: all that came while a step kept the thread are here by then. */
+let newest: StateAsk | undefined
+
 self.serve(trainerContract, () => ({
-  state: (ask) => captureOf(ask, { data, input, learner, steps }),
+  state: (ask) => {
+    newest = ask
+    return captureOf(ask, {
+      ...{ data, input, learner, progress: steps.progress },
+      isAwaited: () => newest === ask,
+    })
+  },
   pause: (paused) => life.send({ type: paused ? 'pause' : 'continue' }),
   status: () => {
     const { context, value } = life.getSnapshot()

@@ -1,7 +1,9 @@
+import type { CheckpointerStatus } from '../../protocol/checkpointer.ts'
 import type { Speed, TrainingStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import type { LoaderStatus } from '../../protocol/loader.ts'
 import type { SourceStatus } from '../../protocol/source.ts'
+import type { TrainerStatus } from '../../protocol/trainer.ts'
 import { type Clock, sleep, systemClock } from '../../src/clock.ts'
 import { isFailure } from '../../src/failure.ts'
 import type { Asked } from './asked.ts'
@@ -12,6 +14,30 @@ import { Counted, Speeds } from './status.ts'
 /** How long the others wait for a trainer's answer. */
 const patienceMs = 1000
 
+/** What one tells of itself, who may be long in telling: one question at a time. */
+class Told<T> {
+  /** What it told last; null until it has. */
+  last: T | null = null
+  #asked: Promise<void> | undefined
+
+  /** Settles when the question under way, or this one, is answered, or nobody is there for it. */
+  ask(question: () => Promise<T>): Promise<void> {
+    this.#asked ??= this.#hear(question).finally(() => {
+      this.#asked = undefined
+    })
+    return this.#asked
+  }
+
+  async #hear(question: () => Promise<T>): Promise<void> {
+    try {
+      this.last = await question()
+    } catch (error) {
+      // It is away for a moment; the supervisor knows.
+      if (!isFailure(error, 'unavailable')) throw error
+    }
+  }
+}
+
 /** Where the work stands: what those who know told when they were asked last. */
 export class Standing {
   readonly #clock: Clock
@@ -20,10 +46,9 @@ export class Standing {
   readonly #stored = new Counted()
   #source: SourceStatus | null = null
   #ledger: LedgerStatus | null = null
-  #training: Omit<TrainingStatus, 'loader'> | null = null
-  #loader: LoaderStatus | null = null
-  /** What the loader was asked last, until it is answered. */
-  #loaderAsked: Promise<void> | undefined
+  readonly #trainer = new Told<TrainerStatus>()
+  readonly #checkpointer = new Told<CheckpointerStatus>()
+  readonly #loader = new Told<LoaderStatus>()
   #hasLearnt = false
   /** What was asked last, until it is answered. */
   #underWay: Promise<readonly RunEvent[]> | undefined
@@ -41,7 +66,8 @@ export class Standing {
   }
 
   get training(): TrainingStatus | null {
-    return this.#training && { ...this.#training, loader: this.#loader }
+    const [trainer, checkpoints] = [this.#trainer.last, this.#checkpointer.last]
+    return trainer && checkpoints && { trainer, checkpoints, loader: this.#loader.last }
   }
 
   get speed(): Speed {
@@ -98,27 +124,19 @@ export class Standing {
    */
   async #hearTraining(asked: NonNullable<Asked['training']>): Promise<void> {
     const { trainer, checkpointer, loader } = asked
-    this.#loaderAsked ??= this.#hearLoader(loader).finally(() => {
-      this.#loaderAsked = undefined
-    })
-    const both = Promise.all([trainer.ask.status(), checkpointer.ask.status()])
-    const heard = both.then(([trainer, checkpoints]) => {
-      this.#training = { trainer, checkpoints }
-      this.#hasLearnt ||= trainer.last !== null
-    })
+    // Nobody waits for it: what it holds ready is only shown.
+    void this.#loader.ask(() => loader.ask.status())
+    const heard = Promise.all([
+      this.#trainer.ask(async () => {
+        const told = await trainer.ask.status()
+        this.#hasLearnt ||= told.last !== null
+        return told
+      }),
+      this.#checkpointer.ask(() => checkpointer.ask.status()),
+    ])
     const enough = new AbortController()
     const late = sleep(patienceMs, this.#clock, enough.signal).catch(() => undefined)
     await Promise.race([heard, late]).finally(() => enough.abort())
-    heard.catch(() => undefined)
-  }
-
-  /** Nobody waits for it: what it holds ready is only shown. */
-  async #hearLoader(loader: NonNullable<Asked['training']>['loader']): Promise<void> {
-    try {
-      this.#loader = await loader.ask.status()
-    } catch (error) {
-      if (!isFailure(error, 'unavailable')) throw error
-    }
   }
 
   #counted(ledger: LedgerStatus): LedgerStatus {

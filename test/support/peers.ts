@@ -2,12 +2,15 @@
 import type { TestContext } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { serve } from '../../protocol/channel.ts'
+import { checkpointerContract } from '../../protocol/checkpointer.ts'
 import type { Contract, Handlers } from '../../protocol/contract.ts'
 import { type ledgerContract as LedgerContract, ledgerContract } from '../../protocol/ledger.ts'
+import { loaderContract } from '../../protocol/loader.ts'
 import { Peer } from '../../protocol/peer.ts'
 import type { NextBatch } from '../../protocol/reader.ts'
 import { readerContract } from '../../protocol/reader.ts'
 import type { SourceStatus } from '../../protocol/source.ts'
+import { trainerContract } from '../../protocol/trainer.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 
 /** A peer that answers by these; what a test does not expect to be asked is refused by its name. */
@@ -78,3 +81,44 @@ export const readerPeer = (
       ...handlers,
     },
   })
+
+/** Those that train together. */
+export const trainingPeers = (
+  t: TestContext,
+  handlers: {
+    readonly loader?: Partial<Handlers<typeof loaderContract>>
+    readonly trainer?: Partial<Handlers<typeof trainerContract>>
+    readonly checkpointer?: Partial<Handlers<typeof checkpointerContract>>
+  },
+) => ({
+  loader: peerTo(t, new Peer('loader', loaderContract), {
+    contract: loaderContract,
+    handlers: {
+      begin: unasked('begin'),
+      next: unasked('next'),
+      heldOut: unasked('heldOut'),
+      record: unasked('record'),
+      extractionEnded: unasked('extractionEnded'),
+      status: unasked('status'),
+      ...handlers.loader,
+    },
+  }),
+  trainer: peerTo(t, new Peer('trainer/0', trainerContract), {
+    contract: trainerContract,
+    handlers: {
+      state: unasked('state'),
+      pause: unasked('pause'),
+      status: unasked('status'),
+      ...handlers.trainer,
+    },
+  }),
+  checkpointer: peerTo(t, new Peer('checkpointer', checkpointerContract), {
+    contract: checkpointerContract,
+    handlers: {
+      save: unasked('save'),
+      restore: unasked('restore'),
+      status: unasked('status'),
+      ...handlers.checkpointer,
+    },
+  }),
+})

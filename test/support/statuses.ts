@@ -2,6 +2,7 @@
 import type { CheckpointerStatus } from '../../protocol/checkpointer.ts'
 import type { ActorStatus, RunStatus, TrainingStatus } from '../../protocol/console.ts'
 import type { LedgerStatus } from '../../protocol/ledger.ts'
+import type { LoaderStatus } from '../../protocol/loader.ts'
 import type { ImporterStatus, ReaderStatus } from '../../protocol/source.ts'
 import type { TrainerStatus } from '../../protocol/trainer.ts'
 
@@ -57,6 +58,14 @@ const measured = {
   accuracy: 0.625,
   accuracyBySlot: [0.75, 0.5],
   acceptanceLength: 2.345,
+}
+
+export const loaderStatus: LoaderStatus = {
+  ...{ training: 'training-1', samples: 360, isFollowing: false, plan: 3, away: null },
+  ahead: { batches: 4, bytes: 8_400_000 },
+  read: { spool: 0, cache: 0, store: 0 },
+  leftOut: { samples: 0, latest: [] },
+  cacheBytes: 0,
 }
 
 export const trainingStatus = ({

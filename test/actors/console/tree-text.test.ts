@@ -3,19 +3,11 @@ import { test } from 'node:test'
 import { statusText } from '../../../actors/console/text.ts'
 import { topText } from '../../../actors/console/top-text.ts'
 import { treeText } from '../../../actors/console/tree-text.ts'
-import { actorStatus, runStatus, trainingStatus } from '../../support/statuses.ts'
-
-const loader = {
-  ...{ training: 'training-1', samples: 360, isFollowing: false, plan: 3, away: null },
-  ahead: { batches: 4, bytes: 8_400_000 },
-  read: { spool: 0, cache: 0, store: 0 },
-  leftOut: { samples: 0, latest: [] },
-  cacheBytes: 0,
-}
+import { actorStatus, loaderStatus, runStatus, trainingStatus } from '../../support/statuses.ts'
 
 const restarts = { restarts: 12, lastCause: 'crash: the store answered a request with garbage' }
 const status = runStatus({
-  training: trainingStatus({ loader }),
+  training: trainingStatus({ loader: loaderStatus }),
   actors: actorStatus('root', {
     children: [
       actorStatus('storage', {

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type CheckpointRef, checkpointerContract } from '../../../protocol/checkpointer.ts'
+import type { CheckpointRef } from '../../../protocol/checkpointer.ts'
 import { deferred } from '../../../protocol/deferred.ts'
-import { loaderContract } from '../../../protocol/loader.ts'
-import { Peer } from '../../../protocol/peer.ts'
-import { trainerContract } from '../../../protocol/trainer.ts'
 import { Handover } from '../../../supervisors/run/handover.ts'
-import { ledgerPeer, peerTo, readerPeer, unasked } from '../../support/peers.ts'
+import { ledgerPeer, readerPeer, trainingPeers } from '../../support/peers.ts'
 import { readerStatus, trainingStatus } from '../../support/statuses.ts'
 
 interface Options {
@@ -16,42 +13,22 @@ interface Options {
 
 function handover(t: TestContext, { waits = false, save = async () => null }: Options = {}) {
   const told: string[] = []
-  const loader = peerTo(t, new Peer('loader', loaderContract), {
-    contract: loaderContract,
-    handlers: {
-      begin: unasked('begin'),
-      next: unasked('next'),
-      heldOut: unasked('heldOut'),
-      record: unasked('record'),
-      extractionEnded: () => void told.push('no more comes'),
-      status: unasked('status'),
-    },
-  })
-  const trainer = peerTo(t, new Peer('trainer/0', trainerContract), {
-    contract: trainerContract,
-    handlers: {
-      state: unasked('state'),
-      pause: (paused) => void told.push(paused ? 'pause' : 'continue'),
-      status: unasked('status'),
-    },
-  })
-  const checkpointer = peerTo(t, new Peer('checkpointer', checkpointerContract), {
-    contract: checkpointerContract,
-    handlers: {
+  const training = trainingPeers(t, {
+    loader: { extractionEnded: () => void told.push('no more comes') },
+    trainer: { pause: (paused) => void told.push(paused ? 'pause' : 'continue') },
+    checkpointer: {
       save: () => {
         told.push('save')
         return save()
       },
-      restore: unasked('restore'),
-      status: unasked('status'),
     },
   })
   const asked = {
     ledger: ledgerPeer(t, {}),
     source: readerPeer(t, {}),
-    training: { loader, trainer, checkpointer },
+    training,
   }
-  return { told, handover: new Handover(asked, { waits }), trainer }
+  return { told, handover: new Handover(asked, { waits }), trainer: training.trainer }
 }
 
 const ended = readerStatus({ outcome: { committed: 7, quarantined: 0, failed: 0 } })

@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deferred } from '../../../protocol/deferred.ts'
 import type { LedgerStatus } from '../../../protocol/ledger.ts'
+import type { TrainerStatus } from '../../../protocol/trainer.ts'
+import { SimulatedClock } from '../../../src/clock.ts'
 import { Standing } from '../../../supervisors/run/standing.ts'
-import { ledgerPeer, readerPeer } from '../../support/peers.ts'
-import { ledgerStatus, readerStatus } from '../../support/statuses.ts'
+import { ledgerPeer, readerPeer, trainingPeers } from '../../support/peers.ts'
+import { ledgerStatus, loaderStatus, readerStatus, trainingStatus } from '../../support/statuses.ts'
+
+const { trainer, checkpoints } = trainingStatus()
 
 const amount = (samples: number) => ({ samples, bytes: 10 * samples, tokens: 2 * samples })
 
@@ -46,4 +50,44 @@ test('standing: one that asks anew hears what came after the question under way'
   assert.deepEqual(standing.ledger?.stored, amount(9))
   // Nobody is being asked any more.
   assert.deepEqual(await standing.ask({ ledger, source, training: null }), [{ type: 'replayed' }])
+})
+
+test('standing: one that answers late is asked once, and holds up nobody', async (t) => {
+  const steps = [deferred<TrainerStatus>(), deferred<TrainerStatus>()]
+  let asked = 0
+  const training = trainingPeers(t, {
+    loader: { status: () => loaderStatus },
+    trainer: { pause: () => undefined, status: () => steps[asked++]?.promise ?? trainer },
+    checkpointer: { status: () => checkpoints },
+  })
+  const clock = new SimulatedClock()
+  const ledger = ledgerPeer(t, { status: () => ledgerStatus() })
+  const standing = new Standing(clock)
+  for (let look = 0; look < 3; look++) {
+    const looking = standing.ask({ ledger, source: null, training })
+    clock.advance(1000)
+    await looking
+    assert.deepEqual([standing.ledger, standing.training], [ledgerStatus(), null])
+  }
+  assert.equal(asked, 1)
+  steps[0]?.resolve(trainer)
+  await training.trainer.ask.pause(true)
+  assert.deepEqual(standing.training?.trainer, trainer)
+  const looking = standing.ask({ ledger, source: null, training })
+  clock.advance(1000)
+  await looking
+  assert.equal(asked, 2)
+})
+
+test('standing: a trainer that is gone keeps nobody from hearing of the ledger', async (t) => {
+  const training = trainingPeers(t, {
+    loader: { status: () => loaderStatus },
+    trainer: { status: () => trainer },
+    checkpointer: { status: () => checkpoints },
+  })
+  training.trainer.close()
+  const ledger = ledgerPeer(t, { status: () => ledgerStatus() })
+  const standing = new Standing()
+  await standing.ask({ ledger, source: null, training })
+  assert.deepEqual(standing.ledger, ledgerStatus())
 })
