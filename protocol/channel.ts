@@ -127,11 +127,13 @@ export class Connection {
   readonly generation: number
   readonly #clock: Clock
   readonly #port: Port
-  /** Held, and not asked of comlink's proxy at each call, which would make one more each time. */
-  readonly #answer: Remote<Served>['answer']
+  /**
+   * Held, and not asked of comlink's proxy at each call, which would make one more each time. Let
+   * go at the end: comlink holds the port for as long as its proxy is held, the port this object.
+   */
+  #answer: Remote<Served>['answer'] | undefined
   /** How to reject each call that has no answer yet. */
   readonly #inFlight = new Set<(cause?: unknown) => void>()
-  #open = true
 
   constructor(
     port: Port,
@@ -148,12 +150,13 @@ export class Connection {
   }
 
   get open(): boolean {
-    return this.#open
+    return this.#answer !== undefined
   }
 
   /** @throws PeerEnded; Failure `unavailable` after `withinMs`; what Failure the handler threw */
   call(request: string, ask: unknown, withinMs: number): Promise<unknown> {
-    if (!this.#open) return Promise.reject(this.#ended(request))
+    const answer = this.#answer
+    if (!answer) return Promise.reject(this.#ended(request))
     return new Promise((resolve, reject) => {
       const lose = (cause?: unknown) => settle(() => reject(this.#ended(request, cause)))
       const settle = (how: () => void) => {
@@ -166,7 +169,7 @@ export class Connection {
         withinMs,
       )
       this.#inFlight.add(lose)
-      this.#send(request, ask).then(
+      answer(request, giving(ask, givenBy(ask))).then(
         (envelope) => {
           if (envelope.kind === 'answer') settle(() => resolve(envelope.value))
           else if (envelope.kind === 'bug') lose(unpackError(envelope.error))
@@ -186,12 +189,8 @@ export class Connection {
     this.#end()
   }
 
-  #send(request: string, ask: unknown): Promise<Envelope> {
-    return this.#answer(request, giving(ask, givenBy(ask)))
-  }
-
   #end(): void {
-    this.#open = false
+    this.#answer = undefined
     for (const lose of [...this.#inFlight]) lose()
   }
 

@@ -94,9 +94,11 @@ export function parseHeader(metadata: ReadonlyMap<string, string>, name: string)
   return headerSchema.parse(json)
 }
 
+const anyFormat = z.looseObject({ format: z.int() })
+
 /** @throws Failure `invalid`: written by another version */
 export function requireFormat(json: unknown, name: string): void {
-  const { format } = z.looseObject({ format: z.int() }).parse(json)
+  const { format } = anyFormat.parse(json)
   if (format === formatVersion) return
   throw new Failure(
     'invalid',

@@ -24,6 +24,8 @@ import { crcText } from './key.ts'
 /** A continuation mark and a length of 0 (Arrow columnar format, "IPC Streaming Format"). */
 export const endMark = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)
 
+const columns = fields.join(', ')
+
 /** Blocks become record batches, one each. */
 export function encodeManifest(blocks: Iterable<EntryRows>, facts: HeaderFacts): Buffer {
   const full = [...blocks].filter((block) => block.count > 0)
@@ -65,8 +67,8 @@ export function decodeOpening(
     const schema = aligned([start.subarray(0, openingLength(start))])
     if (!isSealed(schema)) throw damaged(file.key, 'its header is not what was written')
     const found = RecordBatchReader.from(schema).open().schema
-    const [want, have] = [fields.join(', '), found.fields.join(', ')]
-    if (have !== want) throw damaged(file.key, `columns: want=${want}, found=${have}`)
+    const have = found.fields.join(', ')
+    if (have !== columns) throw damaged(file.key, `columns: want=${columns}, found=${have}`)
     const header = parseHeader(found.metadata, file.key)
     let end = schema.length
     const ranges = header.batches.map(([length]) => {

@@ -58,9 +58,11 @@ export function parseRun(bytes: Uint8Array, where: string): Run {
   return parsed.data
 }
 
+const anyFormat = z.object({ format: z.number() })
+
 /** Undefined where it is no number. */
 function formatOf(json: unknown): number | undefined {
-  const found = z.object({ format: z.number() }).safeParse(json)
+  const found = anyFormat.safeParse(json)
   return found.success ? found.data.format : undefined
 }
 

@@ -70,7 +70,7 @@ export class SimulatedDisk {
   #torn(path: string, kept: Kept): void {
     const chance = this.#world.draw()
     if (chance < 0.4) return
-    this.#world.tell(`disk: ${basename(path)} is not whole`)
+    this.#world.tell(() => `disk: ${basename(path)} is not whole`)
     if (chance < 0.6) this.files.delete(path)
     else if (chance < 0.8) this.#cut(kept)
     else kept.bytes = Buffer.alloc(kept.bytes.length)
@@ -79,7 +79,7 @@ export class SimulatedDisk {
   #damage(path: string): void {
     const kept = this.files.get(path)
     if (!kept || kept.bytes.length === 0) return
-    this.#world.tell(`disk: ${basename(path)} rots`)
+    this.#world.tell(() => `disk: ${basename(path)} rots`)
     kept.bytes = Buffer.from(kept.bytes)
     kept.bytes[this.#world.below(kept.bytes.length)] ^= 0x5a
   }
@@ -224,7 +224,7 @@ class Mounted implements Disk {
   #done<T>(what: string, work: () => T, promise: Settling<T>): () => void {
     try {
       const value = work()
-      this.#disk.world.tell(`disk: ${this.#life.name} ${what}`)
+      this.#disk.world.tell(() => `disk: ${this.#life.name} ${what}`)
       return () => promise.resolve(value)
     } catch (error) {
       return () => promise.reject(error)
@@ -236,7 +236,7 @@ class Mounted implements Disk {
     const now = <T>(what: string, path: string, work: () => T): T => {
       disk.world.step(this.#life)
       const value = work()
-      disk.world.tell(`disk: ${this.#life.name} ${what} ${short(path)}`)
+      disk.world.tell(() => `disk: ${this.#life.name} ${what} ${short(path)}`)
       return value
     }
     return {

@@ -24,5 +24,16 @@ export function unexplained(ended: Ended): string | undefined {
   return isCaused ? undefined : `a run ends without a cause: ${explain(error)}`
 }
 
+/**
+ * What a run refuses to read, and says that a person is to restore or remove: an object of which
+ * the store kept half and said that it kept all, before who put it could look.
+ */
+export function refusedHalf(ended: Ended, halves: ReadonlySet<string>): string | undefined {
+  const error = ended.kind === 'result' ? ended.result.failure : ended.error
+  if (!isFailure(error)) return undefined
+  const told = explain(error)
+  return [...halves].find((key) => told.includes('damaged') && told.includes(`key=${key},`))
+}
+
 const detail = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)

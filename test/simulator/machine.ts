@@ -63,7 +63,7 @@ export class Machine {
     })
     this.disk.makeFolder(workload.config.work)
     world.plan(0, life, () => {
-      world.tell('a process starts')
+      world.tell(() => 'a process starts')
       const run = new RunProcess(workload.config, {
         lastWords: () => undefined,
         job: this.#job(life),

@@ -1,106 +1,77 @@
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { pino } from 'pino'
-import { faultyParts } from './faulty.ts'
-import { type Parts, sound } from './parts.ts'
-import { type Scenario, scenarioOf } from './scenario.ts'
-import { shrink } from './shrink.ts'
-import { type ErrorLine, type Outcome, simulate } from './simulate.ts'
-import { Workloads } from './workload.ts'
+import { Pool } from './pool.ts'
+import type { Found } from './search.ts'
 
 /**
- * `npm run simulate -- --seeds N [--from SEED] [--faulty NAME | all] [--twice]`: so many runs, each
- * with what its seed lets go wrong. The first that breaks a promise is cut down and told; exit
- * code 1. With a faulty part it is the other way round: each must be found.
+ * `npm run simulate -- --seeds N [--from SEED] [--workers K] [--faulty NAME | all] [--twice]`: so
+ * many runs, each with what its seed lets go wrong. The first that breaks a promise is cut down and
+ * told; exit code 1. With a faulty part it is the other way round: each must be found.
  */
 const { values: options } = parseArgs({
   options: {
     seeds: { type: 'string', default: '500' },
     from: { type: 'string', default: '0' },
+    /** Threads; default: one for each core. */
+    workers: { type: 'string', default: `${availableParallelism()}` },
     faulty: { type: 'string' },
-    /** Each seed is run twice, and must come to the same event log. */
+    /** Each seed is run again, and must come to the same event log. */
     twice: { type: 'boolean', default: false },
   },
 })
-const [first, count] = [Number(options.from), Number(options.seeds)]
-
-const errors = { heard: (_: ErrorLine): void => undefined }
-const log = pino(
-  { level: 'error' },
-  // As pino itself wrote it.
-  { write: (line: string) => errors.heard(JSON.parse(line) as ErrorLine) },
-)
-const workloads = await Workloads.open()
+const from = Number(options.from)
+const seeds = { from, to: from + Number(options.seeds), part: null, twice: options.twice }
+const count = seeds.to - seeds.from
 const say = (text: string) => process.stdout.write(`${text}\n`)
+const pool = new Pool(Math.max(1, Math.min(Number(options.workers), count)))
 
-const run = (scenario: Scenario, parts: Parts, listen?: (line: string) => void): Promise<Outcome> =>
-  simulate(scenario, {
-    workload: workloads.of(scenario),
-    log,
-    errors,
-    parts,
-    ...(listen && { listen }),
-  })
+const begun = performance.now()
+const minuteMs = 60_000
 
-/** The first seed that breaks a promise. */
-async function search(
-  parts: Parts,
-  requestFaults?: number,
-): Promise<{ failing?: Outcome; crashes: number; steps: number }> {
-  let [crashes, steps] = [0, 0]
-  for (let seed = first; seed < first + count; seed++) {
-    const scenario = scenarioOf(seed, requestFaults)
-    const outcome = await run(scenario, parts)
-    crashes += outcome.crashes
-    steps += outcome.steps
-    if (outcome.violation !== undefined) return { failing: outcome, crashes, steps }
-    if (options.twice && (await run(scenario, parts)).digest !== outcome.digest) {
-      const violation = 'the same seed came to another event log'
-      return { failing: { ...outcome, violation }, crashes, steps }
-    }
+/** Tells of seeds and crashes so far, each minute. */
+function progress(): (done: number, sum: Found) => void {
+  let minutes = 0
+  return (done, { crashes }) => {
+    const now = Math.floor((performance.now() - begun) / minuteMs)
+    if (now > minutes) say(`after ${now} min: ${done} of ${count} seeds, ${crashes} crashes`)
+    minutes = now
   }
-  return { crashes, steps }
 }
 
-async function tell({ scenario, violation }: Outcome, parts: Parts): Promise<void> {
-  say(`seed ${scenario.seed}: ${violation}`)
-  const kindOf = (text: string | undefined) => text?.split(/[.:]/)[0]
-  const least = await shrink(
-    scenario,
-    async (smaller) => kindOf((await run(smaller, parts)).violation) === kindOf(violation),
-  )
-  say(`cut down to ${JSON.stringify(least)}; its event log:`)
-  await run(least, parts, say)
+async function findNone(): Promise<boolean> {
+  const before = process.cpuUsage()
+  const { failing, crashes, steps } = await pool.search(seeds, progress())
+  if (failing) {
+    for (const line of await pool.tell(failing, null)) say(line)
+    return false
+  }
+  const { user, system } = process.cpuUsage(before)
+  const seconds = (user + system) / 1e6
+  const each = Math.round((crashes / seconds) * 60)
+  const time = `${seconds.toFixed(1)} s of a core`
+  say(`${crashes} crashes, ${count} seeds, ${steps} steps, ${time}: ${each} crashes a minute`)
+  return true
 }
-
-/** More than else: what breaks by one request out of a hundred is found sooner. */
-const requestFaultsOfFaulty = 32
 
 async function findEach(names: readonly string[]): Promise<boolean> {
   let isEachFound = true
-  for (const name of names) {
-    const parts = faultyParts[name]
-    if (!parts) throw new Error(`no such part. There are: ${Object.keys(faultyParts).join(', ')}`)
-    const { failing } = await search(parts, requestFaultsOfFaulty)
-    say(`${name}: ${failing ? `seed ${failing.scenario.seed}, ${failing.violation}` : 'NOT FOUND'}`)
-    isEachFound &&= failing !== undefined
+  for (const part of names) {
+    const { failing } = await pool.search({ ...seeds, part })
+    say(`${part}: ${failing ? `seed ${failing.seed}, ${failing.violation}` : 'NOT FOUND'}`)
+    isEachFound &&= failing !== null
   }
   return isEachFound
 }
 
-async function findNone(): Promise<boolean> {
-  const begun = process.cpuUsage()
-  const { failing, crashes, steps } = await search(sound)
-  if (failing) await tell(failing, sound)
-  const { user, system } = process.cpuUsage(begun)
-  const seconds = (user + system) / 1e6
-  const each = Math.round((crashes / seconds) * 60)
-  const time = `${seconds.toFixed(1)} s of a core`
-  say(`${crashes} crashes, ${steps} steps, ${time}: ${each} crashes a minute`)
-  return failing === undefined
+async function wellWith(faulty: string): Promise<boolean> {
+  const all = await pool.parts()
+  if (faulty === 'all') return await findEach(all)
+  if (all.includes(faulty)) return await findEach([faulty])
+  say(`no such part. There are: ${all.join(', ')}`)
+  return false
 }
 
 const { faulty } = options
-const names = faulty === 'all' ? Object.keys(faultyParts) : [faulty ?? []].flat()
-const isWell = names.length > 0 ? await findEach(names) : await findNone()
-await workloads.close()
+const isWell = faulty === undefined ? await findNone() : await wellWith(faulty)
+await pool.close()
 process.exitCode = isWell ? 0 : 1

@@ -1,133 +1,150 @@
 import { MessagePort } from 'node:worker_threads'
-import type { Given, Port } from '../../protocol/port.ts'
-import type { Life, World } from './world.ts'
+import type { Port } from '../../protocol/port.ts'
+import type { Life } from './world.ts'
 
 /** Pairs of ports over a simulated line: messages keep their order, and take their time. */
 
 const latencyMaxMs = 2
 
+/** What an open end holds on to. A closed one holds nothing: comlink keeps ports for long. */
+interface Line {
+  holder: Life
+  readonly other: SimulatedPort
+  arrivesNext: number
+  listener: ((message: unknown) => void) | undefined
+  readonly waiting: Sent[]
+  readonly onClose: (() => void)[]
+}
+
+/** A message on its way, and the ports that go with it. */
+interface Sent {
+  readonly message: unknown
+  readonly ports: readonly SimulatedPort[]
+}
+
 /** One end. Who holds it hears of it only while it lives; one that dies closes it. */
 export class SimulatedPort implements Port {
-  readonly #world: World
-  #holder: Life
-  other: SimulatedPort | undefined
-  #state: 'open' | 'closed' = 'open'
-  #arrivesNext = 0
-  #listener: ((message: unknown) => void) | undefined
-  readonly #waiting: unknown[] = []
-  readonly #onClose: (() => void)[] = []
+  #line: Line | undefined
 
-  constructor(holder: Life) {
-    this.#world = holder.world
-    this.#holder = holder
-    this.#watch(holder)
+  /** Joins two ends, both of which this life holds. */
+  static join(holder: Life, port: SimulatedPort, other: SimulatedPort): void {
+    port.#line = { holder, other, arrivesNext: 0, listener: undefined, waiting: [], onClose: [] }
+    port.#watch(holder)
   }
 
   /** It has come with a message. */
   heldBy(holder: Life): void {
-    this.#holder = holder
+    if (!this.#line) return
+    this.#line.holder = holder
     if (holder.alive) this.#watch(holder)
     else this.close()
   }
 
-  postMessage(message: unknown, given: readonly Given[] = []): void {
-    const copy = copied(message, new Set<unknown>(given))
-    const { other } = this
-    if (this.#state === 'closed' || !other) dropped(copy)
-    else this.#send(() => other.#receive(copy))
+  postMessage(message: unknown): void {
+    const ports: SimulatedPort[] = []
+    const sent = { message: copied(message, ports), ports }
+    const line = this.#line
+    if (line) send(line, () => line.other.#receive(sent))
+    else lost(sent)
   }
 
   on(event: 'message' | 'close', listener: (message: unknown) => void): void {
+    const line = this.#line
+    if (!line) return
     if (event === 'close') {
-      this.#onClose.push(listener as () => void)
+      line.onClose.push(listener as () => void)
       return
     }
-    this.#listener = listener
-    for (const message of this.#waiting.splice(0)) {
-      this.#world.plan(0, this.#holder, () => listener(message))
+    line.listener = listener
+    for (const { message } of line.waiting.splice(0)) {
+      line.holder.world.plan(0, line.holder, () => listener(message))
     }
   }
 
   close(): void {
-    if (this.#state === 'closed') return
-    this.#state = 'closed'
-    for (const message of this.#waiting.splice(0)) dropped(message)
-    const { other } = this
-    if (other) this.#send(() => other.#closed())
+    const line = this.#line
+    if (!line) return
+    this.#line = undefined
+    for (const sent of line.waiting) lost(sent)
+    send(line, () => line.other.#closed())
   }
 
-  /** In the order of sending. */
-  #send(arrives: () => void): void {
-    const world = this.#world
-    const at = Math.max(this.#arrivesNext, world.now + world.draw() * latencyMaxMs)
-    this.#arrivesNext = at
-    world.plan(at - world.now, null, arrives)
-  }
-
-  #receive(message: unknown): void {
-    if (this.#state === 'closed' || !this.#holder.alive) {
-      dropped(message)
+  #receive(sent: Sent): void {
+    const line = this.#line
+    if (!line?.holder.alive) {
+      lost(sent)
       return
     }
-    for (const port of portsIn(message)) port.heldBy(this.#holder)
-    const listener = this.#listener
-    if (!listener) this.#waiting.push(message)
-    else this.#asHolder(() => listener(message))
+    const { holder, listener, waiting } = line
+    for (const port of sent.ports) port.heldBy(holder)
+    if (listener) holder.world.as(holder, () => listener(sent.message))
+    else waiting.push(sent)
   }
 
   #closed(): void {
-    if (this.#state === 'closed') return
-    this.#state = 'closed'
-    if (this.#holder.alive) this.#asHolder(() => this.#tellClosed())
-  }
-
-  #tellClosed(): void {
-    for (const told of this.#onClose) told()
-  }
-
-  #asHolder(work: () => void): void {
-    this.#world.as(this.#holder, work)
+    const line = this.#line
+    if (!line) return
+    this.#line = undefined
+    const { holder, onClose } = line
+    if (!holder.alive) return
+    holder.world.as(holder, () => {
+      for (const told of onClose) told()
+    })
   }
 
   #watch(holder: Life): void {
     holder.onEnd(() => {
-      if (this.#holder === holder) this.close()
+      if (this.#line?.holder === holder) this.close()
     })
   }
 }
 
-export function portPair(holder: Life): { readonly port1: Port; readonly port2: Port } {
-  const port1 = new SimulatedPort(holder)
-  const port2 = new SimulatedPort(holder)
-  port1.other = port2
-  port2.other = port1
+/** In the order of sending. */
+function send(line: Line, arrives: () => void): void {
+  const { world } = line.holder
+  const at = Math.max(line.arrivesNext, world.now + world.draw() * latencyMaxMs)
+  line.arrivesNext = at
+  world.plan(at - world.now, null, arrives)
+}
+
+export function portPair(holder: Life): {
+  readonly port1: SimulatedPort
+  readonly port2: SimulatedPort
+} {
+  const port1 = new SimulatedPort()
+  const port2 = new SimulatedPort()
+  SimulatedPort.join(holder, port1, port2)
+  SimulatedPort.join(holder, port2, port1)
   return { port1, port2 }
 }
 
-/** A structured clone that knows simulated ports; what is given is moved, not copied. */
-function copied(value: unknown, given: ReadonlySet<unknown>): unknown {
-  if (typeof value === 'function' || typeof value === 'symbol') return structuredClone(value)
-  if (typeof value !== 'object' || value === null || value instanceof SimulatedPort) return value
-  if (value instanceof SharedArrayBuffer || value instanceof MessagePort) return value
-  if (Array.isArray(value)) return value.map((item) => copied(item, given))
-  if (value instanceof Map) {
-    return new Map([...value].map(([key, item]) => [copied(key, given), copied(item, given)]))
-  }
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return structuredClone(value)
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copied(item, given)]))
-}
-
-function* portsIn(value: unknown): Generator<SimulatedPort> {
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
-  if (value instanceof SimulatedPort) yield value
-  else if (Array.isArray(value)) for (const item of value) yield* portsIn(item)
-  else if (Object.getPrototypeOf(value) === Object.prototype) {
-    for (const item of Object.values(value)) yield* portsIn(item)
-  }
-}
-
 /** Of a message that nobody gets: the ports in it are lost too. */
-function dropped(message: unknown): void {
-  for (const port of portsIn(message)) port.close()
+function lost({ ports }: Sent): void {
+  for (const port of ports) port.close()
+}
+
+/** A structured clone that knows simulated ports, which are moved: they are put into `ports`. */
+function copied(value: unknown, ports: SimulatedPort[]): unknown {
+  if (typeof value === 'function' || typeof value === 'symbol') return structuredClone(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof SimulatedPort) {
+    ports.push(value)
+    return value
+  }
+  if (Array.isArray(value)) return value.map((item) => copied(item, ports))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype === Object.prototype || prototype === null) return copiedRecord(value, ports)
+  if (value instanceof SharedArrayBuffer || value instanceof MessagePort) return value
+  if (value instanceof Map) {
+    return new Map([...value].map(([key, item]) => [copied(key, ports), copied(item, ports)]))
+  }
+  if (value instanceof Uint8Array) return new Uint8Array(value)
+  return structuredClone(value)
+}
+
+function copiedRecord(record: object, ports: SimulatedPort[]): Record<string, unknown> {
+  const copy: Record<string, unknown> = {}
+  // Its own alone: a plain object inherits nothing that could be listed.
+  for (const key in record) copy[key] = copied(record[key as keyof typeof record], ports)
+  return copy
 }

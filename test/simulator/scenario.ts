@@ -4,7 +4,10 @@ import type { Acknowledges, RequestFault } from './store.ts'
 /** What a seed says: a small run, and what goes wrong in it. Data, so that it can be cut down. */
 
 export type Fault =
-  /** Crash of an actor, of the process, of the machine, at a step; `pick` says which actor. */
+  /**
+   * Crash of an actor, of the process, of the machine, at a step; `pick` says which actor. Where
+   * there is none, it waits for one, and all that come later wait as long.
+   */
   | { readonly kind: 'actor'; readonly at: number; readonly pick: number }
   /** The same of one that waits for the store. */
   | { readonly kind: 'asking'; readonly at: number; readonly pick: number }
@@ -38,9 +41,12 @@ export interface Scenario {
   readonly faults: readonly Fault[]
 }
 
-/** Steps from one crash to the next, at most; a start without any takes some 1100. */
-const gaps = [40, 100, 250, 600] as const
-const requestsUsual = 120
+/**
+ * Steps from one crash to the next are a power of two with an exponent below this: bursts, within
+ * which restarts are counted, and stretches in which a run comes far.
+ */
+const gapBits = 8
+const requestsUsual = 240
 export const rowsMax = 8
 
 /** @param requestFaults  so many requests, at most, meet a fault */
@@ -66,14 +72,13 @@ export function scenarioOf(seed: number, requestFaults = 8): Scenario {
 
 function faultsOf(random: Random, requestFaults: number): Fault[] {
   const below = (end: number) => Math.floor(random() * end)
-  const gapMax = pickOf(gaps, random)
-  let last = below(300)
+  let last = below(200)
   const next = () => {
-    last += below(gapMax)
+    last += Math.floor(2 ** (random() * gapBits))
     return last
   }
-  const faults: Fault[] = Array.from({ length: 1 + below(14) }, () => crash(random, next()))
-  const at = () => below(last + gapMax)
+  const faults: Fault[] = Array.from({ length: 6 + below(20) }, () => crash(random, next()))
+  const at = () => below(last)
   if (random() < 0.2) {
     const actor = pickOf(['uploader/0', 'ledger', 'reader'], random)
     faults.push({ kind: 'storm', at: at(), actor, times: 2 + below(8) })
@@ -91,10 +96,10 @@ function faultsOf(random: Random, requestFaults: number): Fault[] {
 
 function crash(random: Random, at: number): Fault {
   const chance = random()
-  if (chance < 0.4) return { kind: 'actor', at, pick: random() }
-  if (chance < 0.65) return { kind: 'asking', at, pick: random() }
-  if (chance < 0.72) return { kind: 'order', at, pick: random() }
-  if (chance < 0.88) return { kind: 'process', at }
+  if (chance < 0.45) return { kind: 'actor', at, pick: random() }
+  if (chance < 0.77) return { kind: 'asking', at, pick: random() }
+  if (chance < 0.82) return { kind: 'order', at, pick: random() }
+  if (chance < 0.92) return { kind: 'process', at }
   return { kind: 'machine', at, disk: random() < 0.7 ? 'unsynced lost' : 'lost' }
 }
 

@@ -4,7 +4,7 @@ import { parseSpoolName } from '../../src/spool/name.ts'
 import { extracting } from '../../supervisors/job.ts'
 import { root } from '../../supervisors/root.ts'
 import { Deaths } from './deaths.ts'
-import { unexplained } from './ends.ts'
+import { refusedHalf, unexplained } from './ends.ts'
 import { finish } from './finish.ts'
 import { Invariants, Violation } from './invariants.ts'
 import { type Ended, Machine } from './machine.ts'
@@ -12,6 +12,7 @@ import { type Parts, sound } from './parts.ts'
 import type { Scenario } from './scenario.ts'
 import { SimulatedStore } from './store.ts'
 import { Trouble } from './trouble.ts'
+import { eachTurn } from './turns.ts'
 import type { Workload } from './workload.ts'
 import { type Life, World } from './world.ts'
 
@@ -21,8 +22,6 @@ export interface Outcome {
   readonly scenario: Scenario
   /** Undefined where all held. */
   readonly violation: string | undefined
-  /** Of the event log. */
-  readonly digest: string
   readonly crashes: number
   readonly steps: number
 }
@@ -44,7 +43,7 @@ export interface SimulateOptions {
   readonly listen?: (line: string) => void
 }
 
-const startsMax = 60
+const startsMax = 200
 /** Nothing changes on disk or in the store for so long, and nothing hinders it: it never will. */
 const stillMs = 5 * 60_000
 /** From the end of a process to its next start, by the launcher or a person. */
@@ -55,7 +54,7 @@ export async function simulate(scenario: Scenario, options: SimulateOptions): Pr
   options.errors.heard = (line) => simulation.heard(line)
   const violation = await simulation.end()
   const { crashes, world } = simulation
-  return { scenario, violation, digest: world.digest(), crashes, steps: world.steps }
+  return { scenario, violation, crashes, steps: world.steps }
 }
 
 class Simulation {
@@ -121,22 +120,16 @@ class Simulation {
       throw error
     } finally {
       process.off('unhandledRejection', unhandled)
+      this.#machine.process?.end('the simulation is over')
+      this.world.close()
     }
   }
 
   #drive(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const turn = () => {
-        try {
-          this.#look()
-          if (this.#isOver) return resolve()
-          if (!this.world.next()) throw new Violation('nothing happens any more')
-          setImmediate(turn)
-        } catch (error) {
-          reject(error)
-        }
-      }
-      turn()
+    return eachTurn(() => {
+      this.#look()
+      if (!this.#isOver && !this.world.next()) throw new Violation('nothing happens any more')
+      return this.#isOver
     })
   }
 
@@ -187,8 +180,10 @@ class Simulation {
 
   #processEnded(ended: Ended): void {
     this.#machine.ended = null
-    const bug = unexplained(ended)
+    const half = refusedHalf(ended, this.#store.halves)
+    const bug = half === undefined ? unexplained(ended) : undefined
     if (bug !== undefined) throw new Violation(bug)
+    if (half !== undefined) this.#store.removeHalf(half)
     const isDone = ended.kind === 'result' && ended.result.code <= 1
     if (!isDone) {
       this.world.plan(againMs * (1 + this.world.draw()), null, () => this.#start())

@@ -45,6 +45,8 @@ export class SimulatedStore {
   readonly #putAt = new Map<string, number>()
   /** Until then it answers nobody. */
   awayUntil = 0
+  /** Objects of which it keeps half, and nobody has put them whole since. */
+  readonly halves = new Set<string>()
   /** Who waits for an answer, or would. */
   readonly open = new Set<Life[]>()
   /** An object has changed: its bytes now; undefined: it is gone. */
@@ -78,6 +80,7 @@ export class SimulatedStore {
         return ask('puts', key, async (half) => {
           const kept = half ? sent.subarray(0, sent.length >> 1) : sent
           const said = await objects.put(key, kept, options(half, given))
+          this.#halved(key, half)
           this.#changed(key, 'puts', kept)
           return this.#said(said)
         })
@@ -87,6 +90,7 @@ export class SimulatedStore {
         return ask('puts new', key, async (half) => {
           const kept = half ? sent.subarray(0, sent.length >> 1) : sent
           const taken = await objects.putIfAbsent(key, kept, options(half, given))
+          if (taken) this.#halved(key, half)
           if (taken) this.#changed(key, 'puts new', kept)
           return taken
         })
@@ -129,9 +133,21 @@ export class SimulatedStore {
   }
 
   #changed(key: string, what: string, bytes: Buffer | undefined): void {
-    this.#world.tell(`store: ${what} ${masked(key)}`)
+    this.#world.tell(() => `store: ${what} ${masked(key)}`)
     this.#putAt.set(key, this.#world.now)
     this.onChange(key, bytes)
+  }
+
+  #halved(key: string, half: boolean): void {
+    if (half) this.halves.add(key)
+    else this.halves.delete(key)
+  }
+
+  /** A person removes this half of an object. */
+  removeHalf(key: string): void {
+    this.halves.delete(key)
+    void this.objects.remove(key)
+    this.#changed(key, 'is rid of', undefined)
   }
 
   /** Of what was put so lately, chance takes half away. */
@@ -148,7 +164,8 @@ export class SimulatedStore {
     this.#world.step(life)
     const fault = this.#world.now < this.awayUntil ? 'lost' : this.#faults.get(this.#requests)
     this.#requests++
-    if (fault) this.#world.tell(`line: ${life.name} ${seen.what} ${masked(seen.key)}: ${fault}`)
+    if (fault)
+      this.#world.tell(() => `line: ${life.name} ${seen.what} ${masked(seen.key)}: ${fault}`)
     this.onAsk(seen)
     const mark = [life]
     this.open.add(mark)

@@ -18,6 +18,8 @@ const looksMax = 200
 export class Trouble {
   readonly #hit: Hit
   readonly #faults: Exclude<Fault, { kind: 'request' }>[]
+  /** Steps by which those that are left come later than they say. */
+  #lateBy = 0
   /** Of actors, processes and machines so far. */
   crashes = 0
 
@@ -28,24 +30,33 @@ export class Trouble {
 
   injectDue(): void {
     const { world } = this.#hit
-    while (this.#faults[0] && this.#faults[0].at <= world.steps) {
-      const fault = this.#faults.shift()
-      if (!fault) return
-      world.tell(`fault: ${JSON.stringify(fault)}`)
-      this.#inject(fault)
+    for (;;) {
+      const [fault] = this.#faults
+      if (!fault || fault.at + this.#lateBy > world.steps) return
+      const victims = this.#victimsOf(fault)
+      if (victims?.length === 0) return
+      this.#faults.shift()
+      this.#lateBy = world.steps - fault.at
+      world.tell(() => `fault: ${JSON.stringify(fault)}`)
+      this.#inject(fault, victims ?? [])
     }
   }
 
-  #inject(fault: Exclude<Fault, { kind: 'request' }>): void {
+  /** Of whom it takes one; undefined: it needs none. */
+  #victimsOf({ kind }: Fault): readonly Life[] | undefined {
+    const { machine, store } = this.#hit
+    if (kind === 'actor' || kind === 'order') return machine.living
+    if (kind !== 'asking') return undefined
+    return machine.living.filter((life) => store.openOf((other) => other === life) > 0)
+  }
+
+  #inject(fault: Exclude<Fault, { kind: 'request' }>, victims: readonly Life[]): void {
     const { machine, store, world } = this.#hit
-    if (fault.kind === 'actor') this.#kill(pickOf(machine.living, fault.pick))
-    else if (fault.kind === 'asking') {
-      const asking = machine.living.filter((life) => store.openOf((other) => other === life) > 0)
-      this.#kill(pickOf(asking, fault.pick))
-    } else if (fault.kind === 'process') this.#crash(() => machine.process?.end('is killed'))
+    if (fault.kind === 'actor' || fault.kind === 'asking') this.#kill(pickOf(victims, fault.pick))
+    else if (fault.kind === 'process') this.#crash(() => machine.process?.end('is killed'))
     else if (fault.kind === 'machine') this.#crash(() => machine.crash(fault.disk))
     else if (fault.kind === 'storm') this.#storm(fault.actor, fault.times)
-    else if (fault.kind === 'order') this.#order(pickOf(machine.living, fault.pick))
+    else if (fault.kind === 'order') this.#order(pickOf(victims, fault.pick))
     else if (fault.kind === 'stop') world.plan(0, machine.process, () => machine.stop())
     else if (fault.kind === 'rot') machine.disk.rotsNext = true
     else if (fault.kind === 'full') machine.disk.fullUntil = world.now + fault.ms

@@ -11,7 +11,7 @@ import type { Log } from '../../src/log.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
 import type { Start, Vessel } from '../../supervisors/engine/vessel.ts'
 import { type Evil, loadSimulated } from './model.ts'
-import { portPair, type SimulatedPort } from './ports.ts'
+import { portPair } from './ports.ts'
 import type { Life } from './world.ts'
 
 /** An actor in a life of its own, on this thread. */
@@ -63,7 +63,7 @@ export class SimulatedVessel implements Vessel {
     const { port1, port2 } = portPair(process)
     this.control = port1
     this.life = life
-    ;(port2 as SimulatedPort).heldBy(life)
+    port2.heldBy(life)
     life.onEnd((error) => {
       const code = error === undefined ? 0 : 1
       life.world.plan(1, process, () => onEnd({ code, signal: null, error }))

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type Clock, type Random, seededRandom } from '../../src/clock.ts'
 
 /**
@@ -62,7 +61,7 @@ export class Life {
     for (const child of [...this.children].reverse()) child.end(`with ${this.name}`)
     this.endedAt = this.world.now
     this.parent?.children.delete(this)
-    this.world.tell(`${this.name} ends: ${how}`)
+    this.world.tell(() => `${this.name} ends: ${how}`)
     for (const told of this.#atEnd.splice(0)) told(error)
   }
 }
@@ -81,28 +80,23 @@ export class World {
   readonly draw: Random
   readonly #queue: Planned[] = []
   #order = 0
-  readonly #hash = createHash('sha256')
   readonly #listen: ((line: string) => void) | undefined
   /** Called at each step. */
   onStep: () => void = () => undefined
-  /** Called after each event. */
-  check: () => void = () => undefined
 
   constructor(seed: number, listen?: (line: string) => void) {
     this.draw = seededRandom(seed)
     this.#listen = listen
   }
 
-  /** A line of the event log. */
-  tell(line: string): void {
-    const stamped = `${this.now} ${line}`
-    this.#hash.update(stamped)
-    this.#listen?.(stamped)
+  /** A line of the event log: made where somebody reads it. */
+  tell(line: () => string): void {
+    this.#listen?.(`${this.now} ${line()}`)
   }
 
-  /** Of all lines so far. */
-  digest(): string {
-    return this.#hash.copy().digest('hex')
+  /** Nothing more happens. */
+  close(): void {
+    this.#queue.length = 0
   }
 
   plan(ms: number, life: Life | null, run: () => void): Planned {

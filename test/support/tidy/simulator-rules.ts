@@ -1,8 +1,11 @@
 /** Rules about the simulator: it tries the product itself, and is nothing of it. */
 import { type Finding, findEach, isTypeScript, type Rule, referencesOf } from './sources.ts'
 
+/** What spreads seeds over the threads of this machine: nothing of it is simulated. */
+const spreads = ['main', 'pool', 'thread'].map((name) => `test/simulator/${name}.ts`)
+
 const isSimulators = (path: string): boolean =>
-  path.startsWith('test/simulator/') && !path.endsWith('.test.ts')
+  path.startsWith('test/simulator/') && !path.endsWith('.test.ts') && !spreads.includes(path)
 
 /** What decides about a run: imported as it is. */
 const decides = [
