@@ -52,7 +52,7 @@ export interface TrainerStatus {
   readonly gaveUp: GaveUp | null
 }
 
-/** A step as long as its own deadline allows: whoever watches the trainer ends one that is longer. */
+/** As long as a step may take: a trainer that is past its own deadline is ended by others. */
 const stepMs = 4 * 3_600_000
 
 export const trainerContract = {
