@@ -35,6 +35,8 @@ export interface CheckpointerStatus {
   readonly state: string
   /** Saved or restored last, by this start. */
   readonly last: CheckpointRef | null
+  /** How old that is, whatever became of the machine's clock since; null where there is none. */
+  readonly lastAgeMs: number | null
   /** Why the last try to save failed; null once one has succeeded. */
   readonly lastError: string | null
   /** Milliseconds since the epoch: since when every try has failed. */

@@ -13,7 +13,7 @@ const consoleVersion = 1
 /** Longer ones are refused, and their connection closed. */
 export const lineBytesMax = 8192
 
-/** `who PID`: who asks; answered by who is asked. First of all. */
+/** `who JSON`: who asks, as he says; answered by who is asked. First of all. */
 export const whoWord = 'who'
 /** `complete LINE`: what may stand in its place. */
 export const completeWord = 'complete'

@@ -73,6 +73,8 @@ export interface ActorStatus {
   readonly state: string
   /** Milliseconds since the epoch: when it came to this state. */
   readonly since: number
+  /** How long ago that was, whatever became of the machine's clock meanwhile. */
+  readonly forMs: number
   readonly restarts: number
   readonly lastCause: string | null
   /** What it says it is at. */

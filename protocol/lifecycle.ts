@@ -59,6 +59,8 @@ export interface Actor<Input> {
 /** What carries an actor, as the actor sees it. */
 export interface Host {
   readonly clock: Clock
+  /** How often it tells what it is at; absent: as often as that it lives. */
+  readonly tellMs?: number
   openLog(target: LogTarget & { readonly actor: string }): Log
   /** Ends it as an actor that was told to leave. */
   exit(): void
@@ -68,6 +70,7 @@ export interface Host {
 
 const thread: Host = {
   clock: systemClock,
+  tellMs: 500,
   openLog: (target) => {
     const log = openLog(target)
     // The exception itself goes on to end the thread; its line is written before that.
@@ -140,7 +143,7 @@ export function embody<Input>(birth: Birth<Input>, host: Host): Actor<Input> {
     live: (how) => {
       const beat = () => pulse.beat(how.status?.().work ?? '')
       beat()
-      every(birth.beatMs, clock, beat)
+      every(Math.min(birth.beatMs, host.tellMs ?? birth.beatMs), clock, beat)
       life.resolve(how)
     },
   }

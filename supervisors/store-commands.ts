@@ -59,7 +59,7 @@ function addExplain(program: Command, finished: Finished): void {
       .command('explain')
       .argument('<row|hash>', 'a row from 0, or a hash: 32 hex digits, or its first four or more')
       .description('where a sample is, why, and what became of it so far')
-      .option('--config <file>', 'the configuration of its run')
+      .option('--config <file>', 'the configuration of its run; -: from stdin')
       .option('--store <url>', 'in place of it: what the store alone knows')
       .option('--work <dir>', 'with --store: the work folder of this machine'),
   )

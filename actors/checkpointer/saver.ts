@@ -42,6 +42,8 @@ export class Saver {
   /** Not begun yet: whoever asks meanwhile is answered by it. */
   #next: Asked | undefined
   #last: CheckpointRef | null = null
+  /** When it was saved, by our clock. */
+  #lastAt = 0
   #failing: { readonly since: number; readonly error: Failure } | null = null
 
   /** Begins at once, with what earlier starts left. */
@@ -75,6 +77,7 @@ export class Saver {
   /** The trainer goes on from this one, or has it from here. */
   restored(from: CheckpointRef): void {
     this.#last = from
+    this.#lastAt = Math.min(from.savedAt, this.#parts.clock.now())
   }
 
   /** Settles when what was trained until now is saved, or cannot be. */
@@ -97,6 +100,7 @@ export class Saver {
     return {
       state,
       last: this.#last,
+      lastAgeMs: this.#last && this.#parts.clock.now() - this.#lastAt,
       lastError: failing ? explain(failing.error) : null,
       failingSince: failing?.since ?? null,
       gaveUp: state === 'lost' && failing ? gaveUpFor(failing.error) : null,
@@ -105,8 +109,8 @@ export class Saver {
 
   /** In few words: what it is at, how old what was saved last is, what went wrong. */
   get work(): string {
-    const { state, last, lastError } = this.status()
-    const minutes = last && Math.floor((this.#parts.clock.now() - last.savedAt) / 60_000)
+    const { state, last, lastAgeMs, lastError } = this.status()
+    const minutes = Math.floor((lastAgeMs ?? 0) / 60_000)
     const age = last ? `, step ${last.step} saved ${minutes} min ago` : ''
     return `${state}${age}${lastError === null ? '' : `, failing: ${lastError}`}`
   }
@@ -175,6 +179,7 @@ export class Saver {
     probe('checkpoint.captured')
     const saved = await this.#parts.checkpoints.save(captured.state)
     this.#last = saved
+    this.#lastAt = this.#parts.clock.now()
     this.#life.send({ type: 'stored' })
     await this.#tried('old checkpoints stay for now', () => {
       return this.#parts.checkpoints.prune(saved.training)

@@ -1,6 +1,6 @@
 import { nearest } from '../../src/config/errors.ts'
 import { actorIds } from './actor-ids.ts'
-import { type Command, commands, refused } from './commands.ts'
+import { type Command, commands, orders, refused } from './commands.ts'
 import type { Desk, Hearing } from './desk.ts'
 
 /** The console: a line in, a question to the root, an answer out. */
@@ -21,6 +21,9 @@ function commandOf(word: string): Command | undefined {
 
 /** Whether the line's command may last; false where it is none. */
 export const lasts = (line: string): boolean => commandOf(wordsOf(line)[0])?.lasts ?? false
+
+/** Whether it is to change something, not only to show it. */
+export const isOrder = (line: string): boolean => Object.hasOwn(orders, wordsOf(line)[0])
 
 const wordsOf = (line: string): string[] => line.trim().split(/\s+/)
 
@@ -59,7 +62,10 @@ function helpOf(name: string): string {
 export function completions({ root }: Pick<Desk, 'root'>, line: string): string[] {
   const words = line.trimStart().split(/\s+/)
   const last = words.at(-1) ?? ''
-  if (words.length === 1) return Object.keys(all).filter((name) => name.startsWith(last))
+  if (words.length === 1) {
+    const found = Object.keys(all).filter((name) => name.startsWith(last))
+    return found.map((name) => (all[name].usage === name ? name : `${name} `))
+  }
   const takes = words.length === 2 ? commandOf(words[0])?.takes : undefined
   if (takes === undefined) return []
   const more = takes === 'setting' ? ' ' : ''

@@ -27,7 +27,7 @@ const looks = {
   status: {
     usage: 'status',
     help: 'where the run stands',
-    run: async ({ root }, _, { columns }) => statusText(root.status(), Date.now(), columns),
+    run: async ({ root }, _, { columns }) => statusText(root.status(), columns),
   },
   tree: {
     usage: 'tree',
@@ -35,13 +35,13 @@ const looks = {
     more:
       'For actors of one kind `in` is the one queue that they share. ' +
       '`last` is the cause of the last restart.',
-    run: async ({ root }, _, { columns }) => treeText(root.status(), Date.now(), columns),
+    run: async ({ root }, _, { columns }) => treeText(root.status(), columns),
   },
   top: {
     usage: 'top',
     help: 'progress, speed and tree, drawn anew each second; q ends it',
     more: 'Where no terminal is, it is printed once.',
-    run: async ({ root }, _, { columns }) => topText(root.status(), Date.now(), columns),
+    run: async ({ root }, _, { columns }) => topText(root.status(), columns),
   },
   explain: {
     usage: 'explain ROW',
@@ -67,7 +67,7 @@ const looks = {
   },
 } as const satisfies Record<string, Command>
 
-const orders = {
+export const orders = {
   pause: {
     usage: 'pause',
     help: 'begin no more batches, files or steps; what is spooled is still sent',

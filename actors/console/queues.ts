@@ -77,7 +77,7 @@ function trainingQueues(id: string, { checkpoints, loader, trainer }: TrainingSt
   const { last } = checkpoints
   const unsaved = Math.max(0, trainer.step - (last?.step ?? 0))
   return {
-    in: `${count(unsaved)} steps unsaved`,
+    in: `${count(unsaved)} ${unsaved === 1 ? 'step' : 'steps'} unsaved`,
     out: last ? `step ${count(last.step)} saved` : 'none saved',
   }
 }

@@ -10,14 +10,14 @@ import { treeText } from './tree-text.ts'
 
 /** What people read of a run's status. */
 
-export function statusText(status: RunStatus, now: number, columns: number): string {
-  const lines = headLines(status, now).map((line) => fitted(line, columns, '    '))
-  if (status.actors) lines.push(treeText(status, now, columns))
+export function statusText(status: RunStatus, columns: number): string {
+  const lines = headLines(status).map((line) => fitted(line, columns, '    '))
+  if (status.actors) lines.push(treeText(status, columns))
   return lines.join('\n')
 }
 
 /** All but the tree, in lines of any length. */
-export function headLines(status: RunStatus, now: number): string[] {
+export function headLines(status: RunStatus): string[] {
   const { source, ledger, training } = status
   const lines = [`${status.state}: run ${status.run || '(not known yet)'}, pid ${status.pid}`]
   lines.push(`store ${status.store}`)
@@ -27,7 +27,7 @@ export function headLines(status: RunStatus, now: number): string[] {
   if (source || !training) {
     lines.push(speedLine(status, source ? made[source.of] : 'spooled'))
   }
-  if (training) lines.push(...trainingLines(training, now))
+  if (training) lines.push(...trainingLines(training))
   return lines
 }
 

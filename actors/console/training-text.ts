@@ -7,7 +7,7 @@ import { count, eta, perSecond } from './numbers.ts'
 
 /** What people read of a training. */
 
-export function trainingLines({ trainer, checkpoints }: TrainingStatus, now: number): string[] {
+export function trainingLines({ trainer, checkpoints }: TrainingStatus): string[] {
   const { heldOut, last } = trainer
   return [
     `training ${trainer.training || '(not begun)'}: ${progressText(trainer)}`,
@@ -18,7 +18,7 @@ export function trainingLines({ trainer, checkpoints }: TrainingStatus, now: num
         ]
       : []),
     ...(heldOut ? [`  ${heldOutText(heldOut)}`] : []),
-    checkpointLine(checkpoints, now),
+    checkpointLine(checkpoints),
   ]
 }
 
@@ -79,10 +79,10 @@ export function measuredText({ loss, accuracy, acceptanceLength }: Measured): st
   return `loss ${loss.toFixed(3)}, ${right} % right, τ ${acceptanceLength.toFixed(2)}`
 }
 
-function checkpointLine({ last, lastError }: CheckpointerStatus, now: number): string {
+function checkpointLine({ last, lastAgeMs, lastError }: CheckpointerStatus): string {
   const trouble = lastError ? `; the last try failed: ${lastError}` : ''
   if (!last) return `checkpoints none of this start${trouble}`
-  const age = eta((now - last.savedAt) / 1000)
+  const age = eta((lastAgeMs ?? 0) / 1000)
   return `checkpoints ${last.name}, ${formatBytes(last.bytes)}, ${age} ago${trouble}`
 }
 

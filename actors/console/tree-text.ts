@@ -11,9 +11,9 @@ const header: Row = ['actor', 'state', 'for', 'restarts', 'in', 'out', 'at']
 /** Between two columns, where there is room for the second. */
 const gaps = { narrow: 1, wide: 2 }
 
-export function treeText(status: RunStatus, now: number, columns: number): string {
+export function treeText(status: RunStatus, columns: number): string {
   if (!status.actors) return 'No actor has been started yet.'
-  const lines = linesOf(status.actors, 0, { status, now })
+  const lines = linesOf(status.actors, 0, status)
   const widths = header.slice(0, -1).map((name, at) => {
     return Math.max(name.length, ...lines.map(({ row }) => row[at].length))
   })
@@ -38,27 +38,22 @@ interface Line {
   readonly cause: string | null
 }
 
-interface At {
-  readonly status: RunStatus
-  readonly now: number
-}
-
-function linesOf(actor: ActorStatus, depth: number, at: At): Line[] {
-  const { busy, id, lastCause, pid, restarts, since, state } = actor
-  const queues = queuesOf(actor, at.status)
+function linesOf(actor: ActorStatus, depth: number, of: RunStatus): Line[] {
+  const { busy, forMs, id, lastCause, pid, restarts, state } = actor
+  const queues = queuesOf(actor, of)
   // An uploader says of its work what stands under `out`.
   const work = busy?.work ?? (queues.out === actor.work ? '' : actor.work)
   const own = pid === null ? work : `pid ${pid}${work === '' ? '' : `, ${work}`}`
   const row = [
     `${'  '.repeat(depth)}${id}`,
     state,
-    eta((at.now - since) / 1000),
+    eta(forMs / 1000),
     restarts === 0 ? '' : String(restarts),
     queues.in,
     queues.out,
     own,
   ]
-  const children = actor.children.flatMap((child) => linesOf(child, depth + 1, at))
+  const children = actor.children.flatMap((child) => linesOf(child, depth + 1, of))
   return [{ row, cause: lastCause }, ...children]
 }
 

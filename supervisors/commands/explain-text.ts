@@ -27,7 +27,7 @@ function whoText({ hash, row, rows }: Explained): string {
   return `${row === null ? 'sample' : `row ${row}`}${hash === null ? '' : ` ${hash}`}${same}`
 }
 
-function whyLines({ entry, local, object, skipped, state }: Explained): string[] {
+function whyLines({ entry, hash, local, object, skipped, state }: Explained): string[] {
   switch (state) {
     case 'stored':
       return entry ? objectLines(entry, object) : []
@@ -42,7 +42,9 @@ function whyLines({ entry, local, object, skipped, state }: Explained): string[]
     case 'skipped':
       return [`  it is no use as data: ${skipped}`]
     case 'waiting':
-      return ['  no manifest line names it: it is still to be extracted']
+      return hash === null
+        ? ['  what it holds is not known here yet; with --config its row is read']
+        : ['  no manifest line names it: it is still to be extracted']
     case 'unknown':
       return ['  neither the manifest nor the rows hashed so far know of it']
   }

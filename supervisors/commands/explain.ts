@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type HistoryLine, historyOf } from '../../src/audit/history.ts'
 import { systemClock } from '../../src/clock.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { loadConfig, parseConfig } from '../../src/config/load.ts'
+import type { Config } from '../../src/config/schema.ts'
 import { Failure } from '../../src/failure.ts'
 import { entryKey, type ManifestEntry } from '../../src/manifest/entry.ts'
 import { openManifest } from '../../src/manifest/log.ts'
@@ -66,7 +68,7 @@ async function openPlaces(options: ExplainOptions): Promise<Places> {
       remedy: 'Give --config config.yaml, or --store s3://bucket/prefix.',
     })
   }
-  const config = options.config === undefined ? undefined : loadConfig(options.config).config
+  const config = options.config === undefined ? undefined : configAt(options.config)
   const work = config?.work ?? (options.work === undefined ? null : resolve(options.work))
   const s3 = config ? { ...config.s3, ...s3Given(options) } : s3Here(options)
   const place = { url: config?.store ?? options.store ?? '', s3 }
@@ -76,6 +78,12 @@ async function openPlaces(options: ExplainOptions): Promise<Places> {
   const rows = config ? await rowsOfDataset(config, run, store) : await rowsOfStore(store, work)
   return { store, table, rows, work }
 }
+
+/** `-`: from stdin. */
+const configAt = (path: string): Config =>
+  path === '-'
+    ? parseConfig(readFileSync(0, 'utf8'), { name: 'stdin', base: process.cwd() }).config
+    : loadConfig(path).config
 
 type Asked = { readonly row: number } | { readonly prefix: string }
 

@@ -11,7 +11,7 @@ export async function status(options: {
   const { error, status, text } = await askSupervisor(resolve(options.work), 'status')
   if (!status) throw new Failure('unavailable', error ?? text)
   const { columns = 100 } = process.stdout
-  const told = options.json ? JSON.stringify(status) : statusText(status, Date.now(), columns)
+  const told = options.json ? JSON.stringify(status) : statusText(status, columns)
   process.stdout.write(`${told}\n`)
   return 0
 }

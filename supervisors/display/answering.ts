@@ -85,7 +85,7 @@ async function showTop(line: string, asker: Asker, place: Place): Promise<void> 
   })
   try {
     while (!stop.signal.aborted) {
-      const text = topText(await asker.status(), Date.now(), place.columns)
+      const text = topText(await asker.status(), place.columns)
       place.picture([...text.split('\n'), 'q ends it'])
       await sleep(redrawMs, undefined, stop.signal).catch(() => undefined)
     }

@@ -49,7 +49,7 @@ export class Attached implements Asker {
     try {
       const asked = this.#client.ask(line, (answer) => {
         if (answer.kind === 'log') log(answer.line)
-        else if (answer.kind === 'status' && draw) say(draw(answer.status, Date.now(), columns))
+        else if (answer.kind === 'status' && draw) say(draw(answer.status, columns))
         else if (answer.kind === 'text' && !draw) say(answer.text)
         else if (answer.kind === 'error') refusal = refusalOf(answer)
       })
@@ -71,8 +71,11 @@ export class Attached implements Asker {
 }
 
 /** What is drawn here, as wide as this terminal is. */
-const drawn: Readonly<Record<string, (status: RunStatus, now: number, columns: number) => string>> =
-  { status: statusText, tree: treeText, top: topText }
+const drawn: Readonly<Record<string, (status: RunStatus, columns: number) => string>> = {
+  status: statusText,
+  tree: treeText,
+  top: topText,
+}
 
 const refusalOf = ({ error, remedy }: { error: string; remedy: string | null }): Failure =>
   new Failure('invalid', error, remedy === null ? {} : { remedy })

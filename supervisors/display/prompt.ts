@@ -100,10 +100,12 @@ export class Prompt {
     if (choices.length <= 1) return [...choices]
     const common = choices.reduce(commonStart)
     if (common.length > typed.length) return [common]
-    this.#parts.offer(choices)
+    this.#parts.offer(choices.map(lastWord))
     return []
   }
 }
+
+const lastWord = (choice: string): string => choice.trimEnd().split(' ').at(-1) ?? ''
 
 function commonStart(a: string, b: string): string {
   let length = 0

@@ -1,6 +1,8 @@
 import type { RunStatus } from '../../protocol/console.ts'
+import type { Source } from '../run/command-audit.ts'
 import type { FrontDesk } from '../run/front-desk.ts'
 import { LogTail } from '../run/log-tail.ts'
+import { thisPerson } from '../run/person.ts'
 import { type Asker, answerTo, type Place } from './answering.ts'
 import type { LineHistory } from './line-history.ts'
 import { logLine } from './log-line.ts'
@@ -122,4 +124,4 @@ const askerOf = (desk: TerminalParts['desk']): Asker => ({
   run: (line, hearing) => desk.run(line, here, hearing),
 })
 
-const here = { from: 'terminal', uid: process.getuid?.() ?? null, pid: process.pid } as const
+const here: Source = { from: 'terminal', who: thisPerson() }

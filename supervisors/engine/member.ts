@@ -173,7 +173,8 @@ export class Member {
 
   status(): ActorStatus {
     const { id, state } = this
-    const own = { id, state, since: this.#since }
+    const forMs = this.#engine.clock.now() - this.#since
+    const own = { id, state, since: this.#since, forMs }
     const past = { restarts: this.#restarts, lastCause: this.#lastCause }
     return { ...own, ...past, ...this.body.status() }
   }

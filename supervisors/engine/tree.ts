@@ -131,7 +131,8 @@ class RunningTree implements Tree {
   }
 
   status(): ActorStatus {
-    const own = { id: this.#id, state: this.#state, since: this.#since }
+    const forMs = this.#options.clock.now() - this.#since
+    const own = { id: this.#id, state: this.#state, since: this.#since, forMs }
     return { ...own, restarts: 0, lastCause: null, ...this.#root.status() }
   }
 

@@ -1,20 +1,24 @@
 import { appendFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasCode } from '../../src/failure.ts'
+import type { Person } from './person.ts'
 
 /** Who told the run what, and what came of it: a line of JSON each, kept in the work folder. */
 
-export interface Source {
-  readonly from: 'terminal' | 'socket'
-  /** The user, and the process as it says itself; null where it does not. */
-  readonly uid: number | null
-  readonly pid: number | null
-}
+/**
+ * Over the socket nobody is known but by what he says of himself. It opens to the run's own user
+ * alone (and to root), so that he could do worse than lie.
+ */
+export type Source =
+  | { readonly from: 'terminal'; readonly who: Person }
+  | { readonly from: 'socket'; readonly says: Person | null }
 
-export interface Noted extends Source {
+export type Noted = Source & {
   readonly line: string
   /** `begun` of what may last, `done`, or why not. */
   readonly outcome: string
+  /** What an order was answered. */
+  readonly answer?: string
 }
 
 /** Beyond it the file is put aside, in place of the one before. */
@@ -31,9 +35,10 @@ export class CommandAudit {
   }
 
   /** A disk that takes nothing loses the line, and harms nobody. */
-  note({ line, outcome, ...source }: Noted): void {
+  note({ line, outcome, answer, ...source }: Noted): void {
     const time = new Date(this.#now()).toISOString()
-    const noted = { time, ...source, line: cut(line), outcome: cut(outcome) }
+    const told = { line: cut(line), outcome: cut(outcome), answer: answer && cut(answer) }
+    const noted = { time, ...told, ...source }
     try {
       this.#makeRoom()
       appendFileSync(this.#file, `${JSON.stringify(noted)}\n`, { mode: 0o600 })

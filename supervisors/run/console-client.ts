@@ -4,6 +4,7 @@ import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline'
 import { type ConsoleAnswer, decodeAnswer, whoWord } from '../../protocol/console-lines.ts'
 import { Failure } from '../../src/failure.ts'
+import { thisPerson } from './person.ts'
 
 type Refusal = Extract<ConsoleAnswer, { kind: 'error' }>
 
@@ -40,7 +41,7 @@ export class ConsoleClient {
       client.#socket.destroy(new Error(`no answer within ${askMs} ms`))
     }, askMs)
     try {
-      await client.ask(`${whoWord} ${process.pid}`, (answer) => {
+      await client.ask(`${whoWord} ${JSON.stringify(thisPerson())}`, (answer) => {
         if (answer.kind === 'who') client.#pid = answer.pid
         if (answer.kind === 'error') refusal = answer
       })

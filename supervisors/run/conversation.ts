@@ -6,6 +6,7 @@ import {
   whoWord,
 } from '../../protocol/console-lines.ts'
 import { explain, isFailure } from '../../src/failure.ts'
+import { type Person, parsePerson } from './person.ts'
 
 /**
  * One connection to the work folder's socket. Its lines are answered one after the other; one who
@@ -21,8 +22,8 @@ const unreadMs = 30_000
 
 /** Whoever is at the other end. */
 export interface Caller {
-  /** As it says itself. */
-  readonly pid: number | null
+  /** Of himself; null where he says nothing. */
+  readonly says: Person | null
   /** Aborts when it has gone, or waits no more. */
   readonly signal: AbortSignal
   tell(answer: ConsoleAnswer): void
@@ -36,7 +37,7 @@ export class Conversation {
   readonly #answer: Answer
   readonly #lines: string[] = []
   #rest = ''
-  #pid: number | null = null
+  #says: Person | null = null
   #underWay: AbortController | undefined
   #leftOut = 0
 
@@ -82,13 +83,13 @@ export class Conversation {
   }
 
   async #answerOne(line: string, signal: AbortSignal): Promise<void> {
-    const who = /^who(?: (?<pid>\d{1,10}))?$/.exec(line)
-    if (who) {
-      this.#pid = who.groups?.pid === undefined ? null : Number(who.groups.pid)
+    const [word, said] = splitOnce(line)
+    if (word === whoWord) {
+      this.#says = parsePerson(said)
       this.#tell({ kind: whoWord, pid: process.pid })
     } else {
       try {
-        await this.#answer(line, { pid: this.#pid, signal, tell: (told) => this.#tell(told) })
+        await this.#answer(line, { says: this.#says, signal, tell: (told) => this.#tell(told) })
       } catch (error) {
         const remedy = (isFailure(error) && error.remedy) || null
         this.#tell({ kind: 'error', error: explain(error), remedy })
@@ -128,4 +129,10 @@ export class Conversation {
       socket.on('close', done)
     })
   }
+}
+
+/** The first word, and all after it. */
+function splitOnce(line: string): readonly [string, string] {
+  const at = line.indexOf(' ')
+  return at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)]
 }

@@ -12,28 +12,24 @@ const answerBytesMax = 4 << 20
  *
  * @throws  Failure `invalid`: no such row or hash; `unavailable`: it did not answer
  */
-export function explained(
-  asked: string,
-  { store, work, s3 }: Pick<Config, 'store' | 'work' | 's3'>,
-  signal: AbortSignal,
-): Promise<string> {
+export function explained(asked: string, config: Config, signal: AbortSignal): Promise<string> {
   if (!/^[0-9a-f]+$/i.test(asked)) {
     throw new Failure('invalid', `neither row nor hash. found=${asked}`, {
       remedy: 'Give a row from 0, or 4 to 32 hex digits of a hash.',
     })
   }
-  const { endpoint, region } = s3
-  const args = ['explain', asked, '--store', store, '--work', work]
-  if (endpoint !== undefined) args.push('--endpoint', endpoint)
-  if (region !== undefined) args.push('--region', region)
-  const main = [...process.execArgv, process.argv[1], ...args]
+  const main = [...process.execArgv, process.argv[1], 'explain', asked, '--config', '-']
   const limits = { timeout: explainMs, maxBuffer: answerBytesMax, signal }
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, main, limits, (error, stdout, stderr) => {
+    const child = execFile(process.execPath, main, limits, (error, stdout, stderr) => {
       // Exit code 1: it says that it knows none.
       if (error === null || (error.code === 1 && stdout !== '')) resolve(stdout.trimEnd())
       else reject(refusal(error, stderr))
     })
+    // Where it could not begin, or ended at once, the above tells.
+    child.stdin?.on('error', () => undefined)
+    // As this run has it, wherever its file is by now.
+    child.stdin?.end(JSON.stringify(config))
   })
 }
 

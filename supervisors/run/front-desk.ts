@@ -1,4 +1,4 @@
-import { completions, lasts, runLine } from '../../actors/console/command.ts'
+import { completions, isOrder, lasts, runLine } from '../../actors/console/command.ts'
 import type { Desk, Hearing } from '../../actors/console/desk.ts'
 import type { RunStatus } from '../../protocol/console.ts'
 import { completeWord, pollWord } from '../../protocol/console-lines.ts'
@@ -29,16 +29,15 @@ export class FrontDesk {
 
   /** @throws  as `runLine` */
   async run(line: string, source: Source, hearing: Hearing): Promise<string> {
-    const note = (outcome: string) => this.#audit.note({ ...source, line: line.trim(), outcome })
+    const note = (outcome: string, answer?: string) =>
+      this.#audit.note({ ...source, line: line.trim(), outcome, ...(answer && { answer }) })
     if (lasts(line)) note('begun')
     try {
       const answer = await runLine(this.#desk, line, hearing)
-      if (line.trim() !== '') note('done')
+      if (line.trim() !== '') note('done', isOrder(line) ? answer : undefined)
       return answer
     } catch (error) {
-      // A bug of what is only said and shown must not end the run: it is told, and noted whole.
-      const isBug = !isFailure(error)
-      note(isBug && error instanceof Error ? `bug: ${error.stack}` : `refused: ${explain(error)}`)
+      note(outcomeOf(error))
       throw error
     }
   }
@@ -53,8 +52,8 @@ export class FrontDesk {
     await this.#answerCommand(line, caller)
   }
 
-  async #answerCommand(line: string, { pid, signal, tell }: Caller): Promise<void> {
-    const source: Source = { from: 'socket', uid: process.getuid?.() ?? null, pid }
+  async #answerCommand(line: string, { says, signal, tell }: Caller): Promise<void> {
+    const source: Source = { from: 'socket', says }
     const text = await this.run(line, source, {
       say: (text) => tell({ kind: 'text', text }),
       log: (line) => tell({ kind: 'log', line }),
@@ -64,6 +63,13 @@ export class FrontDesk {
     if (statusCommands.has(line.trim())) tell({ kind: 'status', status: this.status() })
     if (text !== '') tell({ kind: 'text', text })
   }
+}
+
+/** A bug of what is only said and shown must not end the run: it is told, and noted whole. */
+function outcomeOf(error: unknown): string {
+  if (isFailure(error, 'invalid')) return `refused: ${explain(error)}`
+  const isBug = error instanceof Error && !isFailure(error)
+  return isBug ? `bug: ${error.stack}` : `failed: ${explain(error)}`
 }
 
 /** Their askers may draw the same by themselves, as wide as they are. */

@@ -108,6 +108,7 @@ export const trainingStatus = ({
       bytes: 2_500_000,
       savedAt: 60_000,
     },
+    lastAgeMs: 60_000,
     lastError: null,
     failingSince: null,
     gaveUp: null,
@@ -136,7 +137,16 @@ export const runStatus = (of: Partial<RunStatus> = {}): RunStatus => ({
 })
 
 export const actorStatus = (id: string, of: Partial<ActorStatus> = {}): ActorStatus => ({
-  ...{ id, state: 'running', since: 0, restarts: 0, lastCause: null, work: '', busy: null },
+  ...{
+    id,
+    state: 'running',
+    since: 0,
+    forMs: 3_723_000,
+    restarts: 0,
+    lastCause: null,
+    work: '',
+    busy: null,
+  },
   ...{ heartbeatAgeMs: 10, pid: null, children: [] },
   ...of,
 })

@@ -182,6 +182,7 @@ test('console: a pause that took no hold is not said to have', async () => {
 test('console: a line that was begun is completed, actors after kill', () => {
   const { desk } = rootOf()
   assert.deepEqual(completions(desk, 'st'), ['status', 'stop'])
+  assert.deepEqual(completions(desk, 'k'), ['kill '])
   assert.deepEqual(completions(desk, 'restart le'), ['restart ledger'])
   assert.deepEqual(completions(desk, 'help che'), ['help checkpoint'])
   assert.deepEqual(completions(desk, 'kill upl'), ['kill uploader/0'])

@@ -12,7 +12,7 @@ import {
 } from '../../support/statuses.ts'
 
 test('status text: rows, store, spool, speed, and the tree with its restarts', () => {
-  const lines = statusText(runStatus({ actors: smallTree }), 0, 100).split('\n')
+  const lines = statusText(runStatus({ actors: smallTree }), 100).split('\n')
   assert.equal(lines[0], 'running: run run-1, pid 42')
   assert.ok(lines.some((line) => /^rows 600 of 1,000 examined: 200 were there/.test(line)))
   assert.ok(lines.some((line) => /skipped: 3 empty, 1 too long$/.test(line)))
@@ -31,14 +31,14 @@ test('status text: rows, store, spool, speed, and the tree with its restarts', (
 })
 
 test('status text: an import speaks of files, a run of rows, and neither of the other', () => {
-  const text = statusText(runStatus({ source: importerStatus() }), 0, 400)
+  const text = statusText(runStatus({ source: importerStatus() }), 400)
   assert.match(
     text,
     /^files 304 of 400 examined: 50 were there, 247 imported, 4 in hand, left alone: 1 it cannot /m,
   )
   assert.match(text, /tokens\/s imported;/)
   assert.doesNotMatch(text, /extract|batch|\d rows/)
-  assert.doesNotMatch(statusText(runStatus(), 0, 400), /import|^files/m)
+  assert.doesNotMatch(statusText(runStatus(), 400), /import|^files/m)
 })
 
 test('status text: each failed sample is named, and a full spool says why', () => {
@@ -46,7 +46,7 @@ test('status text: each failed sample is named, and a full spool says why', () =
     failed: [{ hash: 'ab', reason: 'access denied' }],
     spool: { files: 1, bytes: 1e9, full: 'spool.maxBytes is reached' },
   })
-  const text = statusText(runStatus({ ledger, run: '' }), 0, 400)
+  const text = statusText(runStatus({ ledger, run: '' }), 400)
   assert.match(text, /^failed ab: access denied$/m)
   assert.match(text, /; full: spool.maxBytes is reached;/)
   assert.match(text, /run \(not known yet\)/)
@@ -54,7 +54,7 @@ test('status text: each failed sample is named, and a full spool says why', () =
 
 test('status text: while the store is busy it tells the cap in force, and the whole one', () => {
   const permits = { open: 40, max: 99, inForce: 49, peak: 99 }
-  const text = statusText(runStatus({ ledger: ledgerStatus({ permits }) }), 0, 400)
+  const text = statusText(runStatus({ ledger: ledgerStatus({ permits }) }), 400)
   assert.match(
     text,
     /40 of 49 permits for requests given out \(99 at the peak; the store is busy: adapting/,
@@ -63,7 +63,7 @@ test('status text: while the store is busy it tells the cap in force, and the wh
 })
 
 test('status text: of a training, how far it is, what it is worth, and what is saved', () => {
-  const text = statusText(runStatus({ source: null, training: trainingStatus() }), 120_000, 400)
+  const text = statusText(runStatus({ source: null, training: trainingStatus() }), 400)
   for (const line of [
     /^training training-1: computing, step 50 of 200, epoch 2 of 6, 1,200 samples, 30,000/m,
     /, 1,235 tokens\/s on cpu, 01:13 left, 2 % outside onnxruntime, transfers 0 %$/m,
@@ -75,7 +75,7 @@ test('status text: of a training, how far it is, what it is worth, and what is s
     assert.match(text, line)
   }
   const elsewhere = (trainer: Partial<TrainerStatus>) =>
-    statusText(runStatus({ training: trainingStatus({ trainer }) }), 0, 400)
+    statusText(runStatus({ training: trainingStatus({ trainer }) }), 400)
   const batches = { done: 3, of: 8 }
   assert.match(elsewhere({ batches }), /computing, step 50 of 200, batches 3 of 8, epoch 2 of 6/)
   assert.match(elsewhere({ transferShare: 0.4 }), /2 % outside onnxruntime, transfers 40 %$/m)
@@ -83,13 +83,13 @@ test('status text: of a training, how far it is, what it is worth, and what is s
   assert.doesNotMatch(elsewhere({ outsideShare: null }), /onnxruntime|transfers/)
   const trouble = trainingStatus({ checkpoints: { last: null, lastError: 'access denied' } })
   assert.match(
-    statusText(runStatus({ training: trouble }), 0, 400),
+    statusText(runStatus({ training: trouble }), 400),
     /the last try failed: access denied$/m,
   )
 })
 
 test('status text: before an actor has answered, what is known is told', () => {
-  const text = statusText(runStatus({ source: null, ledger: null }), 0, 400)
+  const text = statusText(runStatus({ source: null, ledger: null }), 400)
   assert.equal(text.split('\n').length, 3)
 })
 

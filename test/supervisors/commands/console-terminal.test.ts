@@ -75,7 +75,7 @@ test('attach: on a terminal commands are completed, drawn and followed', async (
   types('kill extr\t')
   await shows(/kill extractor\//)
   types('\t')
-  await shows(/kill extractor\/0 +kill extractor\/1/)
+  await shows(/^extractor\/0 +extractor\/1/m)
   types('0\n')
   await shows(/extractor\/0 was ended/)
   types('top\n')
@@ -128,5 +128,8 @@ test('run: on a terminal it takes commands below its log and its bars', async (t
   await shows(/Stopped; the same command goes on/)
   assert.equal(await ended, 5)
   const audit = readFileSync(join(job.work, 'audit.jsonl'), 'utf8')
-  assert.match(audit, /"from":"terminal".*"line":"set commit.every 5","outcome":"done"/)
+  assert.match(
+    audit,
+    /"line":"set commit.every 5","outcome":"done","answer":"commit.every is 5 .*"terminal"/,
+  )
 })

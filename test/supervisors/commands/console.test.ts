@@ -102,7 +102,7 @@ test('restart, drain, explain, note: each does what it says, and all is audited'
   assert.match(said.stdout, /^Nothing new is begun.*\nDrained: nothing is under way\./)
   assert.match(said.stdout, /^ {4}ledger +running .* 0 to send +0 sending, 0 to commit/m)
   assert.match(said.stdout, /^ {4}reader +running .* 1 .*\n(?:.*\n)? {8}last: ordered: restarted$/m)
-  assert.match(said.stdout, /^row 0(?: [0-9a-f]{32})?: (?:stored|waiting)$/m)
+  assert.match(said.stdout, /^row 0 [0-9a-f]{32}: (?:stored|waiting)$/m)
   assert.match(said.stdout, /"actor":"reader".*manifest|"child":"reader","generation":2/)
   assert.match(said.stderr, /no such actor: nobody. .*\n.*x is no setting that may change now/)
   const drained = await statusWhen(run, job, () => true)
