@@ -26,6 +26,18 @@ export interface Examined {
   readonly skipped: Map<SkipReason, number>
 }
 
+/** Samples that nobody accounts for, and what of the plan holds them, in its order. */
+export interface Missing {
+  readonly samples: ReadonlySet<SampleHash>
+  readonly batches: readonly MissingBatch[]
+}
+
+interface MissingBatch {
+  readonly index: number
+  readonly rows: number
+  readonly tokens: number
+}
+
 /**
  * The plan's batches as work: each with its usable rows, those marked that are still wanted. Which
  * rows make up a batch never depends on what is stored, so that its bits are the same each time: a
@@ -65,17 +77,9 @@ export class PlannedBatches {
     return this.#read(index, (hash) => !this.#known.has(hash), this.examined)
   }
 
-  /** The batches that hold these hashes, again; nothing else in them is wanted. */
-  *again(hashes: ReadonlySet<string>): Generator<Batch> {
-    const isWanted = (hash: Uint8Array) => hashes.has(Buffer.from(hash).toString('hex'))
-    for (let index = 0; index < this.planned; index++) {
-      const holds = this.#parts.plan.rows(index).some((row) => {
-        const hash = this.#parts.hashes.get(row)
-        return hash !== undefined && isWanted(hash)
-      })
-      const batch = holds ? this.#read(index, isWanted, null) : null
-      if (batch) yield batch
-    }
+  /** The batch, again: nothing but these is wanted in it; null where it only repeats them. */
+  again(index: number, samples: ReadonlySet<SampleHash>): Batch | null {
+    return this.#read(index, (hash) => samples.has(Buffer.from(hash).toString('hex')), null)
   }
 
   /**
@@ -84,19 +88,26 @@ export class PlannedBatches {
    * @param known   16 bytes for each sample that is committed, quarantined or spooled
    * @param failed  those that the store would not take
    */
-  missing(known: Uint8Array, failed: readonly SampleHash[]): Set<SampleHash> {
+  missing(known: Uint8Array, failed: readonly SampleHash[]): Missing {
     const accounted = Owners.of(known)
     for (const hash of failed) accounted.claim(Buffer.from(hash, 'hex'), 0)
-    const { hashes, plan } = this.#parts
-    const missing = new Set<SampleHash>()
+    const { hashes, lengths, plan } = this.#parts
+    const samples = new Set<SampleHash>()
+    const batches: MissingBatch[] = []
     for (let index = 0; index < this.planned; index++) {
-      for (const row of plan.rows(index)) {
+      const rows = plan.rows(index)
+      let isWhole = true
+      for (const row of rows) {
         const hash = hashes.get(row)
         if (!hash || accounted.has(hash) || !this.#owners.has(hash)) continue
-        missing.add(Buffer.from(hash).toString('hex'))
+        samples.add(Buffer.from(hash).toString('hex'))
+        isWhole = false
       }
+      if (isWhole) continue
+      const tokens = rows.reduce((sum, row) => sum + lengths[row], 0)
+      batches.push({ index, rows: rows.length, tokens })
     }
-    return missing
+    return { samples, batches }
   }
 
   /** How the distinct samples of this dataset ended, when all have. */

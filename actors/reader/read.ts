@@ -6,7 +6,7 @@ import { type Clock, sleep } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
 import { probe } from '../../src/probe.ts'
 import type { Claims } from '../../src/spool/claims.ts'
-import { halves, type PlannedBatches } from './planned.ts'
+import { halves, type Missing, type PlannedBatches } from './planned.ts'
 
 /** How long a question for work waits for an answer. */
 const askMs = 5000
@@ -42,6 +42,8 @@ interface BatchLease {
 export class Reader {
   readonly #parts: ReaderParts
   #next = 0
+  /** What is computed once more, and how far that is read. */
+  #again: Missing & { next: number } = { samples: new Set(), batches: [], next: 0 }
   #done = 0
   readonly #ready: Batch[] = []
   /**
@@ -125,7 +127,7 @@ export class Reader {
     }
   }
 
-  /** What was examined, less the batches that were read and are not done. */
+  /** What was examined, less the batches that are not done: those to be read again, too. */
   #doneSoFar(): { readonly rowsDone: number; readonly tokensDone: number } {
     const { examined } = this.#parts.batches
     let rowsDone = examined.rows
@@ -134,6 +136,10 @@ export class Reader {
     for (const batch of [...this.#ready, ...this.#suspects, ...this.#condemned, ...leased]) {
       rowsDone -= batch.rows.length
       tokensDone -= batch.tokenIds.length
+    }
+    for (const { rows, tokens } of this.#again.batches.slice(this.#again.next)) {
+      rowsDone -= rows
+      tokensDone -= tokens
     }
     return { rowsDone, tokensDone }
   }
@@ -215,7 +221,12 @@ export class Reader {
   }
 
   get #moreToRead(): boolean {
-    return this.#reading !== undefined || this.#next < this.#parts.batches.planned
+    return this.#reading !== undefined || this.#hasUnread
+  }
+
+  get #hasUnread(): boolean {
+    const { batches, next } = this.#again
+    return this.#next < this.#parts.batches.planned || next < batches.length
   }
 
   /** Through a long stretch of rows that are known, the one who asked is answered meanwhile. */
@@ -234,15 +245,22 @@ export class Reader {
   }
 
   async #readUpTo(count: number): Promise<void> {
-    const { batches, clock } = this.#parts
+    const { clock } = this.#parts
     let sliceStart = clock.now()
-    while (this.#ready.length < count && this.#next < batches.planned) {
-      const batch = batches.first(this.#next++)
+    while (this.#ready.length < count && this.#hasUnread) {
+      const batch = this.#readNext()
       if (batch) this.#ready.push(batch)
       if (clock.now() - sliceStart < sliceMs) continue
       await sleep(0, clock)
       sliceStart = clock.now()
     }
+  }
+
+  #readNext(): Batch | null {
+    const { batches } = this.#parts
+    if (this.#next < batches.planned) return batches.first(this.#next++)
+    const again = this.#again
+    return batches.again(again.batches[again.next++].index, again.samples)
   }
 
   #settleOnce(): Promise<void> {
@@ -263,9 +281,10 @@ export class Reader {
     const allDone = !this.#moreToRead && left + this.#leases.size === 0
     if (kind !== 'settled' || !allDone) return
     const missing = batches.missing(await known(), failed)
-    if (missing.size > 0) {
-      log.warn({ samples: missing.size }, 'some samples must be computed again')
-      this.#ready.push(...batches.again(missing))
+    if (missing.samples.size > 0) {
+      const samples = missing.samples.size
+      log.warn({ samples }, 'some samples must be computed again')
+      this.#again = { ...missing, next: 0 }
       return
     }
     this.#outcome = batches.outcome({ quarantined, failed })

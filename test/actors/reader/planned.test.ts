@@ -152,8 +152,8 @@ test('reader: what nobody accounts for comes again with its whole batch', async 
   const all = firsts(batches)
   const known = Buffer.from(tenHashes.slice(1).join(''), 'hex')
   const missing = batches.missing(known.subarray(16), [tenHashes[1] ?? ''])
-  assert.deepEqual([...missing], [tenHashes[0]])
-  const [again, ...more] = [...batches.again(missing)]
+  assert.deepEqual([...missing.samples], [tenHashes[0]])
+  const [again, ...more] = missing.batches.map(({ index }) => batches.again(index, missing.samples))
   assert.deepEqual(more, [])
   assert.deepEqual(wanted(again ? [again] : []), [tenHashes[0]])
   const before = all.find(({ id }) => id === again?.id)

@@ -17,7 +17,7 @@ const hashes = rows.map(hashOfIds)
 
 /** A reader with claims of its own, and what a ledger would tell it. */
 async function open(t: TestContext, options: { readonly known?: readonly string[] } = {}) {
-  const { dataset } = openCounted(await rowsFolder(t, rows))
+  const { dataset, reads } = openCounted(await rowsFolder(t, rows))
   const { batches } = planned(dataset, { tokenBudget: 8, ...options })
   const claims = openClaims(await scratch(t))
   const ledger = {
@@ -62,7 +62,7 @@ async function open(t: TestContext, options: { readonly known?: readonly string[
     claims.charge(holder, { witnessed: true })
     reader.holderEnded(holder)
   }
-  return { reader, claims, ledger, take, finish, die }
+  return { reader, claims, ledger, reads, take, finish, die }
 }
 
 test('reader: every batch goes out once, and at the end all are told so', async (t) => {
@@ -151,6 +151,28 @@ test('reader: what the ledger has not at the end is computed again', async (t) =
   finish(again)
   assert.deepEqual(await reader.next('extractor/0'), { kind: 'finished' })
   assert.equal(reader.status().outcome?.committed, 12)
+})
+
+test('reader: what is lost is read again no further ahead than the first time', async (t) => {
+  const { reader, ledger, reads, take, finish } = await open(t)
+  for (let i = 0; i < 6; i++) finish(await take())
+  ledger.known.clear()
+  reads.length = 0
+  const first = await take()
+  // Batches of two rows: the one that is lent, and two ahead.
+  assert.equal(reads.length, 6)
+  assert.equal(reader.status().rowsDone, 0)
+  assert.equal(reader.status().tokensDone, 0)
+  finish(first)
+  const again = [first]
+  for (let i = 1; i < 6; i++) {
+    const batch = await take()
+    finish(batch)
+    again.push(batch)
+  }
+  assert.deepEqual(wanted(again), [...hashes].sort())
+  assert.equal(reader.status().rowsDone, 12)
+  assert.deepEqual(await reader.next('extractor/0'), { kind: 'finished' })
 })
 
 test('reader: while the ledger is not settled there is no end', async (t) => {
