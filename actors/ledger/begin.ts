@@ -2,19 +2,22 @@ import { createActor } from 'xstate'
 import { ledgerContract } from '../../protocol/ledger.ts'
 import type { Actor } from '../../protocol/lifecycle.ts'
 import { ledgerRequests } from '../../protocol/request-shares.ts'
-import { every } from '../../src/clock.ts'
-import { explain } from '../../src/failure.ts'
+import { type Clock, every, within } from '../../src/clock.ts'
+import { explain, isFailure } from '../../src/failure.ts'
+import type { Log } from '../../src/log.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import { type PermitOptions, Permits } from '../../src/store/permits.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
 import type { LedgerInput } from './index.ts'
 import { leaseDesk } from './lease-desk.ts'
 import { ledgerMachine } from './machine.ts'
-import { openLedger } from './open.ts'
+import { type OpenedLedger, openLedger } from './open.ts'
 import { PermitDesk } from './permit-desk.ts'
 
 /** How often it is asked whether the run can go on with its store. */
 const lookMs = 1000
+/** For what saves the next start some work, once all is committed. */
+const tidyMs = 20_000
 
 const permitsUpTo = (max: number, options: PermitOptions) => new Permits(max, options)
 
@@ -42,7 +45,7 @@ export async function begin(
     log,
     around,
   })
-  const { ledger, committer, room, compactor, manifest } = await openLedger(input, {
+  const opened = await openLedger(input, {
     generation: self.generation,
     store,
     log,
@@ -57,6 +60,7 @@ export async function begin(
     },
     fatal: self.die,
   })
+  const { ledger, committer, room } = opened
   life.send({ type: 'recovered' })
 
   every(lookMs, clock, () => {
@@ -103,11 +107,23 @@ export async function begin(
     drain: async () => {
       life.send({ type: 'drain' })
       await committer.flush()
-      await compactor.stop()
-      await manifest.noted()
-      await ledger.sweep()
+      await tidied(opened, { clock, log })
       life.send({ type: 'drained' })
     },
     status: () => ({ work: String(life.getSnapshot().value) }),
   })
+}
+
+/** A ledger whose segments are all there has drained, whatever it leaves lying. */
+async function tidied(
+  { compactor, ledger, manifest }: OpenedLedger,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Promise<void> {
+  const tidying = Promise.all([compactor.stop(), manifest.noted(), ledger.sweep()])
+  try {
+    await within(tidyMs, 'what is put in order at the end', tidying, clock)
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    log.warn({ err: error }, 'all is committed, but not all is put in order')
+  }
 }

@@ -15,6 +15,8 @@ export interface CommitParts {
   readonly committed: (entries: readonly ManifestEntry[]) => Promise<void>
   /** A segment could not be written: the run cannot go on. */
   readonly failed: (error: unknown) => void
+  /** The segment is there, and what it names could not be let go: no fault of the store. */
+  readonly kept: (error: unknown) => void
 }
 
 /** Gathers entries into segments: by count, by time, or when told; one segment after the other. */
@@ -79,7 +81,8 @@ export class Committer {
 
   /** Begins to commit what waits, and does not wait for it. */
   hurry(): void {
-    if (this.#waiting.length > 0) this.#start().catch(this.#parts.failed)
+    // Why it was in vain is told already.
+    if (this.#waiting.length > 0) this.#start().catch(() => undefined)
   }
 
   /** One at a time: whoever asks meanwhile waits for the one under way. */
@@ -96,9 +99,19 @@ export class Committer {
 
   async #write(): Promise<void> {
     const entries = this.#waiting.slice(0, this.#rule.every)
-    await this.#parts.append(entries)
+    await toldTo(this.#parts.failed, this.#parts.append(entries))
     this.#segments++
     this.#waiting = this.#waiting.slice(entries.length)
-    await this.#parts.committed(entries)
+    await toldTo(this.#parts.kept, this.#parts.committed(entries))
+  }
+}
+
+/** Whoever waits learns of a failure, and so does this, where nobody does. */
+async function toldTo(tell: (error: unknown) => void, work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    tell(error)
+    throw error
   }
 }

@@ -37,7 +37,7 @@ export const ledger = (
   asks: [],
   restart: 'always',
   readyMs: 300_000, // the manifest, or the next file of a spool that a crash left
-  drainMs: 120_000, // the last segment
+  drainMs: 140_000, // the last segment, then 20 s for what is put in order
   drainsAfter,
   heartbeatMs: 30_000,
 })

@@ -1,6 +1,13 @@
 import { assign, setup } from 'xstate'
 import type { GaveUp } from '../../protocol/ledger.ts'
 
+type Lost = { readonly type: 'lost'; readonly why: GaveUp }
+
+const note = {
+  type: 'note',
+  params: ({ event }: { readonly event: Lost }) => event,
+} as const
+
 /** The life of the ledger, rebuilt at each start from the store and the spool. No I/O. */
 export const ledgerMachine = setup({
   types: {
@@ -9,10 +16,11 @@ export const ledgerMachine = setup({
       | { type: 'replayed' }
       | { type: 'recovered' }
       /** The store takes nothing for as long as is allowed, or refuses the manifest for good. */
-      | { type: 'lost'; why: GaveUp }
+      | Lost
       | { type: 'drain' }
       | { type: 'drained' },
   },
+  actions: { note: assign((_, { why }: Lost) => ({ whyLost: why })) },
 }).createMachine({
   context: { whyLost: null },
   initial: 'replaying',
@@ -21,18 +29,11 @@ export const ledgerMachine = setup({
     replaying: { on: { replayed: 'recovering' } },
     /** Reads what a crash left in the spool. */
     recovering: { on: { recovered: 'serving' } },
-    serving: {
-      on: {
-        lost: {
-          target: 'lost',
-          actions: assign({ whyLost: ({ event }) => event.why }),
-        },
-        drain: 'draining',
-      },
-    },
+    serving: { on: { lost: { target: 'lost', actions: note }, drain: 'draining' } },
     /** The run saves what it can and gives up; the spool keeps the rest. */
     lost: { on: { drain: 'draining' } },
-    draining: { on: { drained: 'closed' } },
+    /** The last segment may be refused as any other. */
+    draining: { on: { lost: { actions: note }, drained: 'closed' } },
     closed: { type: 'final' },
   },
 })

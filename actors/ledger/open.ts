@@ -38,7 +38,7 @@ export interface OpenParts {
   readonly recovering: (progress: RecoverProgress) => void
   /** The store takes no segment, and waiting mends nothing: nothing more is committed. */
   readonly refused: (failure: Failure) => void
-  /** Another writes under our name, a manifest that is damaged: the thread ends. */
+  /** Another writes under our name, a damaged manifest, a spool that is stuck: the thread ends. */
   readonly fatal: (error: unknown) => void
 }
 
@@ -78,6 +78,8 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
     },
     committed: (entries) => ledger.committed(entries),
     failed: (error) => (isFailure(error, 'invalid') ? parts.refused(error) : parts.fatal(error)),
+    // The spool's disk is at fault: the supervisor looks at it, and a new start tries again.
+    kept: parts.fatal,
   })
   const room = new Room(input.spool, new Grants(input.grants))
   const ledger = new Ledger({

@@ -1,9 +1,10 @@
 import type { Config } from '../../src/config/schema.ts'
-import type { Failure } from '../../src/failure.ts'
+import { Failure, isFailure } from '../../src/failure.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
 import type { TreeEvent } from '../engine/events.ts'
 import type { RunClaims } from './claims.ts'
 import { LedgerStarts } from './ledger-starts.ts'
+import type { RunEvent } from './machine.ts'
 import { spoolLost } from './spool-lost.ts'
 
 type Around = Pick<Surroundings, 'clock' | 'disk' | 'random'>
@@ -15,6 +16,8 @@ export class Losses {
   readonly #claims: Pick<RunClaims, 'storm'>
   readonly #ledgerStarts: LedgerStarts
   #storageGaveUp = false
+  /** What the ledger died of, where it told, until it is up again. */
+  #ledgerDeath: Failure | undefined
 
   constructor(
     { upload, work }: Pick<Config, 'upload' | 'work'>,
@@ -32,10 +35,30 @@ export class Losses {
     return this.#storageGaveUp || this.#ledgerStarts.areFailing
   }
 
-  /** @returns  why the run cannot go on, where it cannot */
-  note(event: TreeEvent): Failure | null {
+  /** @returns  what that means for the run, where it means anything */
+  note(event: TreeEvent): Extract<RunEvent, { type: 'gaveUp' | 'undrained' }> | null {
     if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
-    const lost = this.#ledgerStarts.note(event) ?? spoolLost(event, this.#work, this.#around)
-    return lost ?? (event.kind === 'died' ? this.#claims.storm() : null)
+    if (event.child === 'ledger') {
+      if (event.kind === 'started') this.#ledgerDeath = undefined
+      if (event.kind === 'died') this.#ledgerDeath = event.death.failure
+      if (event.kind === 'undrained') {
+        return { type: 'undrained', failure: uncommitted(this.#ledgerDeath ?? event.error) }
+      }
+    }
+    const lost =
+      this.#ledgerStarts.note(event) ??
+      spoolLost(event, this.#work, this.#around) ??
+      (event.kind === 'died' ? this.#claims.storm() : null)
+    return lost && { type: 'gaveUp', failure: lost }
   }
 }
+
+const uncommitted = (cause: unknown): Failure =>
+  new Failure(
+    isFailure(cause) ? cause.kind : 'unavailable',
+    'the drain did not end: some of what is stored is not committed',
+    {
+      remedy: (isFailure(cause) && cause.remedy) || 'Run again here: the spool keeps what waits.',
+      cause,
+    },
+  )

@@ -36,6 +36,8 @@ export type RunEvent =
   | { type: 'stop'; code: number }
   /** Restart intensity exceeded, or a store that is out of reach, or refuses for good. */
   | { type: 'gaveUp'; failure: Failure }
+  /** What was told to drain could not: something that is stored is not committed. */
+  | { type: 'undrained'; failure: Failure }
   /** There is nothing to work on, and nothing was done. */
   | { type: 'refused'; failure: Failure }
   | { type: 'drained' }
@@ -58,7 +60,7 @@ const givenUp = ({ kind }: Failure, { codeOfInvalid }: Life): number => {
   return kind === 'unavailable' ? exitCodes.gaveUp : codeOfInvalid
 }
 
-type GaveUp = Extract<RunEvent, { type: 'gaveUp' }>
+type GaveUp = Extract<RunEvent, { type: 'gaveUp' | 'undrained' }>
 const giveUp = {
   type: 'end',
   params: ({ context, event: { failure } }: { context: Life; event: GaveUp }) => ({
@@ -119,6 +121,12 @@ export const runMachine = setup({
         stop: {},
         refused: {},
         gaveUp: { actions: giveUp },
+        // Of a run that has finished all was committed before; of one that gave up it is told why.
+        undrained: {
+          guard: ({ context: { code, failure } }) =>
+            failure === null && code > exitCodes.incomplete,
+          actions: giveUp,
+        },
         drained: [
           { guard: ({ context }) => context.failure !== null, target: 'gaveUp' },
           { guard: ({ context }) => context.code <= exitCodes.incomplete, target: 'done' },

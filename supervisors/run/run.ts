@@ -252,14 +252,15 @@ export class RunProcess {
 
   #happened(event: TreeEvent): void {
     if (event.kind === 'started') this.#started(event.child)
-    // It still answers: what it committed last is in the summary.
-    if (event.kind === 'drained' && event.child === 'ledger' && this.#planted) {
+    // It still answers: what it committed last is in the summary, or why it could not.
+    const isEnd = event.kind === 'drained' || event.kind === 'undrained'
+    if (isEnd && event.child === 'ledger' && this.#planted) {
       this.#lastWord = this.#tell(this.#standing.askAnew(this.#planted))
     }
     this.end.note(event)
     this.control.heard(event)
-    const failure = this.#losses.note(event)
-    if (failure) this.#life.send({ type: 'gaveUp', failure })
+    const loss = this.#losses.note(event)
+    if (loss) this.#life.send(loss)
   }
 
   #started(child: string): void {

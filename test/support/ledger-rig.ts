@@ -70,9 +70,9 @@ export async function ledgerRig(t: TestContext, options: RigOptions = {}): Promi
     clock,
     append: async (entries) => void (await manifest.append(entries)),
     committed: (entries) => ledger.committed(entries),
-    failed: (error) => {
-      throw error
-    },
+    // Whoever waits may not tell.
+    failed: unexpected,
+    kept: unexpected,
   })
   const room = new Room(
     options.limits ?? { maxBytes: 1e9, keepFree: 0 },
@@ -101,6 +101,10 @@ export async function ledgerRig(t: TestContext, options: RigOptions = {}): Promi
       return next && { id: next.id, sample: next.item }
     },
   }
+}
+
+function unexpected(error: unknown): void {
+  void Promise.reject(error)
 }
 
 /** What a new start reads of a store's manifest. */

@@ -22,6 +22,8 @@ function open(rule: { every: number; seconds: number }) {
   const clock = new SimulatedClock()
   const story: string[] = []
   const failures: unknown[] = []
+  const kept: unknown[] = []
+  const removals: (() => Promise<void>)[] = []
   const writes: { succeed: () => void; fail: (error: unknown) => void }[] = []
   const committer = new Committer({
     rule,
@@ -30,15 +32,20 @@ function open(rule: { every: number; seconds: number }) {
       story.push(`append ${entries.length}`)
       return new Promise((resolve, reject) => writes.push({ succeed: resolve, fail: reject }))
     },
-    committed: async (entries) => void story.push(`committed ${entries.length}`),
+    committed: async (entries) => {
+      story.push(`committed ${entries.length}`)
+      await removals.shift()?.()
+    },
     failed: (error) => failures.push(error),
+    kept: (error) => kept.push(error),
   })
   const settle = () => new Promise((resolve) => setImmediate(resolve))
   const succeed = async () => {
     writes.shift()?.succeed()
     await settle()
   }
-  return { committer, clock, story, failures, writes, succeed, settle }
+  const told = () => ({ failures: failures.map(String), kept: kept.map(String) })
+  return { committer, clock, story, told, removals, writes, succeed, settle }
 }
 
 test('committer: so many make a segment, at once', async () => {
@@ -92,7 +99,7 @@ test('committer: flushed, it settles when nothing waits and nothing is being wri
 })
 
 test('committer: one that failed commits nothing more, and tells whoever asks', async () => {
-  const { committer, clock, story, failures, writes, settle } = open({ every: 1, seconds: 10 })
+  const { committer, clock, story, told, writes, settle } = open({ every: 1, seconds: 10 })
   committer.add(entry(1))
   writes.shift()?.fail(new Error('superseded'))
   await settle()
@@ -100,7 +107,7 @@ test('committer: one that failed commits nothing more, and tells whoever asks', 
   clock.advance(60_000)
   await settle()
   assert.deepEqual(story, ['append 1'])
-  assert.ok(failures.length >= 1)
+  assert.deepEqual(told(), { failures: ['Error: superseded'], kept: [] })
   await assert.rejects(committer.flush(), { message: 'superseded' })
   assert.equal(committer.waiting, 2)
 })
@@ -117,4 +124,22 @@ test('committer: another rule holds for what waits, too', async () => {
   committer.add(entry(4))
   committer.follow({ every: 1 })
   assert.deepEqual(story.slice(2), ['append 1'])
+})
+
+test('committer: one that is refused while it is waited for is told as any other', async () => {
+  const { committer, told, writes } = open({ every: 1000, seconds: 10 })
+  committer.add(entry(1))
+  const flushed = committer.flush()
+  writes.shift()?.fail(new Error('refused'))
+  await assert.rejects(flushed, { message: 'refused' })
+  assert.deepEqual(told(), { failures: ['Error: refused'], kept: [] })
+})
+
+test('committer: what stays in the spool once it is named is no fault of the store', async () => {
+  const { committer, told, removals, succeed } = open({ every: 1, seconds: 10 })
+  removals.push(() => Promise.reject(new Error('EROFS')))
+  committer.add(entry(1))
+  await succeed()
+  assert.deepEqual(told(), { failures: [], kept: ['Error: EROFS'] })
+  assert.deepEqual([committer.waiting, committer.segments], [0, 1])
 })

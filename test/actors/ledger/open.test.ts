@@ -7,6 +7,7 @@ import { newGrants } from '../../../actors/ledger/grants.ts'
 import type { LedgerInput } from '../../../actors/ledger/index.ts'
 import { ledgerMachine } from '../../../actors/ledger/machine.ts'
 import { openLedger } from '../../../actors/ledger/open.ts'
+import { type Disk, systemDisk } from '../../../src/disk.ts'
 import { Failure } from '../../../src/failure.ts'
 import { sampleKey } from '../../../src/manifest/key.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
@@ -32,16 +33,22 @@ const input = (work: string): LedgerInput => ({
 const openOn = (work: string, store: ObjectStore, generation: number, story: string[] = []) =>
   openWith(input(work), store, { generation, story })
 
+interface OpenedBy {
+  readonly generation: number
+  readonly story?: string[]
+  readonly disk?: Disk
+}
+
 const openWith = (
   given: LedgerInput,
   store: ObjectStore,
-  { generation, story = [] }: { readonly generation: number; readonly story?: string[] },
+  { generation, story = [], disk = systemDisk }: OpenedBy,
 ) =>
   openLedger(given, {
     generation,
     store,
     log: silent,
-    around: { ...realSurroundings, clock: new HastyClock() },
+    around: { ...realSurroundings, clock: new HastyClock(), disk },
     replayed: () => story.push('replayed'),
     recovering: ({ checked, files }) => story.push(`recovering ${checked} of ${files}`),
     refused: ({ message }) => story.push(`refused ${message}`),
@@ -134,6 +141,32 @@ test('ledger: a segment that cannot be written at all ends it, refused or otherw
   }
 })
 
+test('ledger: a spool that lets no file go ends it, and is not told as the store’s no', async (t) => {
+  const work = await scratch(t)
+  const disk: Disk = {
+    ...systemDisk,
+    remove: async (path) => {
+      throw Object.assign(new Error(`EROFS: unlink '${path}'`), {
+        code: 'EROFS',
+        syscall: 'unlink',
+      })
+    },
+  }
+  const story: string[] = []
+  const store = new MemoryStore()
+  const { ledger, committer } = await openWith(input(work), store, { generation: 1, story, disk })
+  const spool = await openSpool(join(work, 'spool'))
+  await ledger.spooled('extractor/0', [await spoolSample(spool, 1)])
+  const { id, item } = (await ledger.next('uploader/0', false)) ?? assert.fail('nothing to send')
+  ledger.stored(id, sampleKey(item.hash, item.crc32))
+  await assert.rejects(committer.flush(), { kind: 'invalid', message: /file not removed/ })
+  assert.deepEqual(
+    story.map((line) => line.replace(/\. .*/, '')),
+    ['replayed', 'fatal Failure: file not removed'],
+  )
+  assert.equal((await replayed(store)).stored, 1)
+})
+
 test('ledger: its life goes from replay over recovery to serving, and drains from each', () => {
   const life = createActor(ledgerMachine).start()
   const states = (['replayed', 'recovered', 'drain', 'drained'] as const).map((type) => {
@@ -154,4 +187,13 @@ test('ledger: one that lost its store keeps the reason, and drains all the same'
   life.send({ type: 'drain' })
   assert.equal(life.getSnapshot().value, 'draining')
   assert.deepEqual(life.getSnapshot().context.whyLost, why)
+})
+
+test('ledger: one that loses its store while it drains tells why, too', () => {
+  const life = createActor(ledgerMachine).start()
+  for (const type of ['replayed', 'recovered', 'drain'] as const) life.send({ type })
+  const why = { reason: 'refused', remedy: 'Allow it.' }
+  life.send({ type: 'lost', why })
+  const { context, value } = life.getSnapshot()
+  assert.deepEqual([value, context.whyLost], ['draining', why])
 })

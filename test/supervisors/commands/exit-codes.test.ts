@@ -62,6 +62,26 @@ test('exit codes: a store away past its deadline is 4; later it goes on', async 
   await assertAsIfUndisturbed(job, await undisturbed(t))
 })
 
+test('exit codes: terminated, and the manifest is refused in the drain: 4, and why', async (t) => {
+  const s3 = await startS3(t)
+  const job = await layOutJob(t, { s3 })
+  // The first segment is that of the drain.
+  change(job, () => ({ commit: { every: 1_000_000, seconds: 3600 } }))
+  const match = { operation: 'PutObject', key: 'manifest/segments/' }
+  await s3.setFaults([{ match, times: 1000, kind: 'error', status: 403, code: 'AccessDenied' }])
+  const crash = { slow: { at: 'extractor.computed', ms: 150 } }
+  const run = start(t, ['run', job.config, '--json'], { ...job, crash })
+  await statusWhen(run, job, isUnderWay)
+  run.signal('SIGTERM')
+  const { code, stdout, stderr } = await run.ended()
+  assert.equal(code, 4, stderr)
+  const said = JSON.parse(stdout)
+  assert.match(said.reason, /the store refuses the manifest: .*403/)
+  assert.match(said.remedy, /Allow these credentials to .*Then run again/)
+  const { beforeCommit } = await windowsOf(job)
+  assert.ok(beforeCommit > 0, 'what is stored waits for its line')
+})
+
 test('exit codes: a device that is not there is refused, nothing stored', async (t) => {
   const job = await layOutJob(t)
   change(job, ({ extract }) => ({ extract: { ...extract, devices: ['cuda:0'] } }))

@@ -80,6 +80,23 @@ test('run: what ends a drain in giving up counts as the work that was under way'
   assert.equal(after(checked, begun, gaveUp('unavailable')), exitCodes.gaveUp)
 })
 
+test('run: a stop whose drain left something uncommitted is giving up, not a clean end', () => {
+  const undrained: RunEvent = {
+    type: 'undrained',
+    failure: new Failure('unavailable', 'not all is committed'),
+  }
+  for (const code of [5, 143]) {
+    const { value, ...ended } = lifeAfter(checked, begun, replayed, stop(code), undrained, drained)
+    assert.deepEqual([value, ended.code], ['gaveUp', exitCodes.gaveUp])
+    assert.equal(ended.failure, undrained.failure)
+  }
+  // Before a stop it is a restart by order; and of what has finished nothing was left.
+  assert.equal(lifeAfter(checked, replayed, undrained, stop(143), drained).code, 143)
+  assert.equal(lifeAfter(checked, replayed, finished(true), undrained, drained).code, 1)
+  const why = lifeAfter(checked, begun, gaveUp('unavailable'), undrained, drained).failure
+  assert.equal(why?.message, 'it cannot go on')
+})
+
 test('run: nothing to work on is refused wherever it is found, unless it was told to stop', () => {
   const refused: RunEvent = { type: 'refused', failure: new Failure('invalid', 'no row') }
   const places: RunEvent[][] = [[checked], [checked, begun], [checked, begun, replayed]]

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SimulatedClock } from '../../../src/clock.ts'
+import { systemDisk } from '../../../src/disk.ts'
+import { explain, Failure } from '../../../src/failure.ts'
+import type { TreeEvent } from '../../../supervisors/engine/events.ts'
+import { Losses } from '../../../supervisors/run/losses.ts'
+
+const losses = () =>
+  new Losses(
+    { upload: { maxParallel: 100, attempts: 10, deadlineMinutes: 30, threads: 1 }, work: '/w' },
+    { storm: () => null },
+    { clock: new SimulatedClock(), disk: systemDisk, random: Math.random },
+  )
+
+const late = new Failure('unavailable', 'no answer in time')
+const undrained = (child: string): TreeEvent => ({ kind: 'undrained', child, error: late })
+const died = (failure?: Failure): TreeEvent => ({
+  kind: 'died',
+  child: 'ledger',
+  death: { child: 'ledger', cause: 'crash', reason: '', ...(failure && { failure }) },
+})
+
+test('losses: a ledger that does not drain leaves something uncommitted, others do not', () => {
+  assert.equal(losses().note(undrained('extractor/0')), null)
+  const loss = losses().note(undrained('ledger'))
+  assert.equal(loss?.type, 'undrained')
+  assert.match(explain(loss?.failure), /stored is not committed: no answer in time/)
+  assert.match(loss?.failure.remedy ?? '', /the spool keeps what waits/)
+})
+
+test('losses: one that died in its drain tells what it died of, and no earlier death', () => {
+  const superseded = new Failure('superseded', 'another writes', { remedy: 'Let one run.' })
+  const inDrain = losses()
+  assert.equal(inDrain.note(died(superseded)), null)
+  const { kind, remedy, cause } = inDrain.note(undrained('ledger'))?.failure ?? {}
+  assert.deepEqual([kind, remedy, cause], ['superseded', 'Let one run.', superseded])
+
+  const before = losses()
+  before.note(died(superseded))
+  before.note({ kind: 'started', child: 'ledger', generation: 2 })
+  assert.equal(before.note(undrained('ledger'))?.failure.cause, late)
+})
