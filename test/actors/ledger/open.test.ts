@@ -141,7 +141,7 @@ test('ledger: a segment that cannot be written at all ends it, refused or otherw
   }
 })
 
-test('ledger: a spool that lets no file go ends it, and is not told as the store’s no', async (t) => {
+test('ledger: a spool that lets no file go ends it, and is no refusal by the store', async (t) => {
   const work = await scratch(t)
   const disk: Disk = {
     ...systemDisk,
