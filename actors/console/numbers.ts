@@ -3,6 +3,10 @@
 const numbers = new Intl.NumberFormat('en-US')
 export const count = (value: number): string => numbers.format(value)
 
+/** `1 file`, `2 files`. */
+export const many = (value: number, one: string, more = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : more}`
+
 export const perSecond = (value: number): string =>
   value >= 100 ? count(Math.round(value)) : value.toFixed(1)
 

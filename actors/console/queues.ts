@@ -2,7 +2,7 @@ import type { ActorStatus, RunStatus, TrainingStatus } from '../../protocol/cons
 import type { LedgerStatus } from '../../protocol/ledger.ts'
 import { filesLeft, type SourceStatus } from '../../protocol/source.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
-import { count } from './numbers.ts'
+import { count, many } from './numbers.ts'
 import { stepText } from './training-text.ts'
 
 /** What waits before an actor, and what it has handed on, as far as its contract tells. */
@@ -35,12 +35,12 @@ function sourceQueues(source: SourceStatus): Queues {
   if (source.of === 'files') {
     const { examined, files, inHand } = source
     const out = `${count(inHand)} in hand, ${count(filesLeft(source))} left alone`
-    return { in: `${count(files - examined)} files`, out }
+    return { in: many(files - examined, 'file'), out }
   }
   const { batches, examined, rows } = source
   return {
-    in: `${count(rows - examined)} rows`,
-    out: `${count(batches.leased)} ${batches.leased === 1 ? 'batch' : 'batches'} given out`,
+    in: many(rows - examined, 'row'),
+    out: `${many(batches.leased, 'batch', 'batches')} given out`,
   }
 }
 
@@ -48,8 +48,8 @@ function extractorQueues(source: SourceStatus | null, ledger: LedgerStatus | nul
   const batches = source?.of === 'rows' ? source.batches : undefined
   const left = batches && Math.max(0, batches.planned - batches.leased - batches.done)
   return {
-    in: left === undefined ? '' : `${count(left)} batches`,
-    out: ledger ? `${count(ledger.spool.files)} files in spool` : '',
+    in: left === undefined ? '' : many(left, 'batch', 'batches'),
+    out: ledger ? `${many(ledger.spool.files, 'file')} in spool` : '',
   }
 }
 
@@ -66,18 +66,18 @@ function ledgerQueues(ledger: LedgerStatus): Queues {
 }
 
 function trainingQueues(id: string, { checkpoints, loader, trainer }: TrainingStatus): Queues {
-  const ahead = loader && `${count(loader.ahead.batches)} batches`
+  const ahead = loader && many(loader.ahead.batches, 'batch', 'batches')
   if (id === 'loader') {
     if (!loader) return none
     const bytes = formatBytes(loader.ahead.bytes)
-    return { in: `${count(loader.samples)} samples`, out: `${ahead} ahead, ${bytes}` }
+    return { in: many(loader.samples, 'sample'), out: `${ahead} ahead, ${bytes}` }
   }
   if (id.startsWith('trainer/')) return { in: ahead ?? '', out: `step ${stepText(trainer)}` }
   if (id !== 'checkpointer') return none
   const { last } = checkpoints
   const unsaved = Math.max(0, trainer.step - (last?.step ?? 0))
   return {
-    in: `${count(unsaved)} ${unsaved === 1 ? 'step' : 'steps'} unsaved`,
+    in: `${many(unsaved, 'step')} unsaved`,
     out: last ? `step ${count(last.step)} saved` : 'none saved',
   }
 }

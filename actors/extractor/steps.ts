@@ -105,8 +105,15 @@ export function stepsOf(parts: StepParts) {
       await reader.again((ask) => ask.done({ batch }))
     },
     work: (state: string): string => {
-      if (state !== 'computing') return state
+      if (state !== 'computing') return words[state] ?? state
       return waitsFor === null ? `computing ${current}` : `${current} waits: ${waitsFor}`
     },
   }
+}
+
+/** States that do not say what they are, in more words. */
+const words: Readonly<Record<string, string>> = {
+  asking: 'waits for a batch',
+  waitingForRoom: 'waits for room in the spool',
+  telling: 'hands on what it computed',
 }

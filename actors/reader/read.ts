@@ -95,7 +95,7 @@ export class Reader {
 
   get work(): string {
     if (this.#state !== 'reading') return this.#state
-    return `${this.#leases.size} batches given out, ${this.#ready.length} ready`
+    return `${this.#leases.size} given out, ${this.#ready.length} ready`
   }
 
   /** A paused reader hands out nothing; what was handed out goes on. */

@@ -48,7 +48,10 @@ export async function attachTerminal(
     ended: () => left.resolve(true),
   })
   const place: Place = {
-    columns: screen.columns,
+    // It may be drawn wider or narrower meanwhile.
+    get columns() {
+      return screen.columns
+    },
     say,
     write: (text) => {
       screen.write(text)

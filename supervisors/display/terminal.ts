@@ -77,11 +77,15 @@ export class Terminal {
   }
 
   #place(prompt: Prompt): Place {
+    const screen = this.#screen
     return {
-      columns: this.#screen.columns,
+      // It may be drawn wider or narrower meanwhile.
+      get columns() {
+        return screen.columns
+      },
       say: (text) => this.#say(text),
       write: (text) => {
-        this.#screen.write(text)
+        screen.write(text)
         this.#draw()
       },
       picture: (lines) => {

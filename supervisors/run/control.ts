@@ -106,7 +106,7 @@ export class Control implements RootControl {
     await this.pause()
     const asked = this.#stillPaused()
     while (!(await this.#isIdle(asked))) {
-      if (signal.aborted) throw new Failure('unavailable', 'nobody waits for the drain any more')
+      if (signal.aborted) throw unawaited()
       await sleep(lookMs, this.#parts.clock)
       this.#stillPaused()
     }
@@ -170,3 +170,8 @@ export class Control implements RootControl {
     })
   }
 }
+
+const unawaited = (): Failure =>
+  new Failure('unavailable', 'nobody waits for the drain any more', {
+    remedy: 'The run stays paused: `continue` goes on.',
+  })

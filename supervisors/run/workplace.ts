@@ -194,8 +194,15 @@ export async function consoleOf(work: string): Promise<ConsoleClient> {
   }
 }
 
-const nobody = (work: string, cause: unknown): Failure =>
-  new Failure('unavailable', `no supervisor runs there. work=${work}`, {
+function nobody(work: string, cause: unknown): Failure {
+  if (hasCode(cause, 'EACCES', 'EPERM')) {
+    return new Failure('invalid', `the console opens to its owner alone. work=${work}`, {
+      cause,
+      remedy: 'Run this as the user who runs the supervisor.',
+    })
+  }
+  return new Failure('unavailable', `no supervisor runs there. work=${work}`, {
     cause,
     remedy: 'Start one with `draftsmith run CONFIG`, or name its folder with --work.',
   })
+}

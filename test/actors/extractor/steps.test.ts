@@ -168,5 +168,6 @@ test('extractor: its state names the batch it computes', async (t) => {
   const { steps } = await open(t)
   await steps.compute(batch)
   assert.equal(steps.work('computing'), 'computing b000004')
-  assert.equal(steps.work('asking'), 'asking')
+  assert.equal(steps.work('asking'), 'waits for a batch')
+  assert.equal(steps.work('finished'), 'finished')
 })
