@@ -2,20 +2,30 @@ import { z } from 'zod'
 
 /**
  * What a notice says. Clouds differ: Amazon answers 404 until there is one, then
- * `{"action": "terminate", "time": "2026-01-01T00:02:00Z"}`, or the time alone; Google answers
- * `FALSE` until it is `TRUE`; Azure answers a list of events, none of which need be of this kind.
+ * `{"action": "terminate", "time": "2026-01-01T00:02:00Z"}`, or the time alone, in place of which
+ * may stand what is no time, and no notice; Google answers `FALSE` until it is `TRUE`, and of
+ * maintenance `NONE` until it names what comes; Azure answers a list of events, none of which need
+ * be of this kind. What else answers in their place, such as a proxy's page, tells nothing.
  *
  * @source https://docs.aws.amazon.com/AWSEC2/latest/UserGuide, spot-instance-termination-notices
  * @source https://cloud.google.com/compute/docs/instances/create-use-preemptible
+ * @source https://cloud.google.com/compute/docs/metadata/getting-live-migration-notice
  * @source https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
  */
 
 /** A clock may be wrong, or a notice old: a time so far away is not believed. */
 const farMs = 86_400_000
 
-const noNotice = /^(false|none)$/i
+/** A machine that migrates goes on elsewhere, as it is. */
+const noNotice = /^(false|none|migrate_on_host_maintenance)$/i
+const bareNotice = /^(true|terminate_on_host_maintenance)$/i
+/** JavaScript finds a date in many a text. */
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/
 
-const actionSchema = z.looseObject({ time: z.string() })
+const actionSchema = z.looseObject({
+  action: z.enum(['hibernate', 'stop', 'terminate']),
+  time: z.string(),
+})
 const eventsSchema = z.looseObject({
   Events: z.array(z.looseObject({ EventType: z.string(), NotBefore: z.string().default('') })),
 })
@@ -28,8 +38,8 @@ export interface Moment {
   readonly usualMs: number
 }
 
-/** Milliseconds until the machine goes; null: it does not go. */
-export function timeLeft(text: string, moment: Moment): number | null {
+/** Milliseconds until the machine goes; null: it does not go; `unclear`: this is no such answer. */
+export function timeLeft(text: string, moment: Moment): number | null | 'unclear' {
   const told = text.trim()
   if (noNotice.test(told)) return null
   const value = jsonOf(told)
@@ -38,7 +48,15 @@ export function timeLeft(text: string, moment: Moment): number | null {
     const ending = events.find(({ EventType }) => endings.has(EventType))
     return ending ? until(ending.NotBefore, moment) : null
   }
-  return until(actionSchema.safeParse(value).data?.time ?? told, moment)
+  const action = actionSchema.safeParse(value).data
+  if (action) return until(action.time, moment)
+  return bareNotice.test(told) || isoTime.test(told) ? until(told, moment) : 'unclear'
+}
+
+/** The same of a file, which is a notice by being there, whatever else it says. */
+export function timeLeftByFile(text: string, moment: Moment): number | null {
+  const left = timeLeft(text, moment)
+  return left === 'unclear' ? moment.usualMs : left
 }
 
 function until(time: string, { now, usualMs }: Moment): number {

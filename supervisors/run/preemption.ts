@@ -3,11 +3,13 @@ import { sleep } from '../../src/clock.ts'
 import type { PreemptionConfig } from '../../src/config/schema.ts'
 import { hasCode } from '../../src/failure.ts'
 import { describeError, type Log } from '../../src/log.ts'
-import { timeLeft } from './preemption-notice.ts'
+import { type Moment, timeLeft, timeLeftByFile } from './preemption-notice.ts'
 
 /** Looks for word that the machine is taken away: a file, or what a metadata service answers. */
 
 const answerMs = 3000
+/** Of an answer that is not understood. */
+const shownMax = 80
 const tokenPath = '/latest/api/token'
 const tokenSeconds = '21600'
 /** Each service wants its own, and does not mind the others'. */
@@ -39,12 +41,10 @@ export class PreemptionWatch {
   }
 
   async #watch(): Promise<void> {
-    const { everySeconds, noticeSeconds } = this.#config
+    const { everySeconds } = this.#config
     const { signal } = this.#closed
     while (!signal.aborted) {
-      const text = await this.#look()
-      const moment = { now: Date.now(), usualMs: noticeSeconds * 1000 }
-      const leftMs = text === null ? null : timeLeft(text, moment)
+      const leftMs = await this.#look()
       if (leftMs !== null && !signal.aborted) {
         const seconds = Math.round(leftMs / 1000)
         this.#parts.log.warn({ seconds }, 'this machine is taken away: what is under way is saved')
@@ -54,14 +54,14 @@ export class PreemptionWatch {
     }
   }
 
-  /** What stands there; null where nothing does. Trouble is told when it begins, and its end. */
-  async #look(): Promise<string | null> {
+  /** The time that is left; null where no notice is. Trouble is told when it begins, and its end. */
+  async #look(): Promise<number | null> {
     const { file, url = '' } = this.#config
     try {
-      const text = await (file === undefined ? this.#ask(url) : readNotice(file))
+      const leftMs = await (file === undefined ? this.#leftByUrl(url) : this.#leftByFile(file))
       if (this.#trouble !== null) this.#parts.log.info('the spot notice can be looked for again')
       this.#trouble = null
-      return text
+      return leftMs
     } catch (error) {
       const reason = describeError(error).message
       if (this.#trouble === null) {
@@ -70,6 +70,23 @@ export class PreemptionWatch {
       this.#trouble = reason
       return null
     }
+  }
+
+  async #leftByFile(file: string): Promise<number | null> {
+    const text = await readNotice(file)
+    return text === null ? null : timeLeftByFile(text, this.#moment)
+  }
+
+  async #leftByUrl(url: string): Promise<number | null> {
+    const text = await this.#ask(url)
+    const left = text === null ? null : timeLeft(text, this.#moment)
+    if (left !== 'unclear') return left
+    const found = JSON.stringify(text?.slice(0, shownMax))
+    throw new Error(`no notice, and no word that there is none, from ${url}. found=${found}`)
+  }
+
+  get #moment(): Moment {
+    return { now: Date.now(), usualMs: this.#config.noticeSeconds * 1000 }
   }
 
   async #ask(url: string): Promise<string | null> {

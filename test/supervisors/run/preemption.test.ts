@@ -6,20 +6,21 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { PreemptionWatch } from '../../../supervisors/run/preemption.ts'
-import { timeLeft } from '../../../supervisors/run/preemption-notice.ts'
+import { timeLeft, timeLeftByFile } from '../../../supervisors/run/preemption-notice.ts'
 import { scratch } from '../../support/target-run.ts'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
 const moment = { now, usualMs: 30_000 }
 
 test('notice: Amazon tells the time; Google and Azure whether there is one', () => {
-  const cases: readonly [string, number | null][] = [
+  const cases: readonly [string, number | null | 'unclear'][] = [
     ['{"action": "terminate", "time": "2026-01-01T00:02:00Z"}', 120_000],
     ['2026-01-01T00:01:30Z', 90_000],
-    ['', 30_000],
     ['TRUE', 30_000],
     ['FALSE', null],
     ['NONE\n', null],
+    ['MIGRATE_ON_HOST_MAINTENANCE', null],
+    ['TERMINATE_ON_HOST_MAINTENANCE', 30_000],
     ['{"DocumentIncarnation": 1, "Events": []}', null],
     ['{"Events": [{"EventType": "Reboot", "NotBefore": ""}]}', null],
     [
@@ -28,10 +29,28 @@ test('notice: Amazon tells the time; Google and Azure whether there is one', () 
     ],
     ['{"Events": [{"EventType": "Preempt", "NotBefore": ""}]}', 30_000],
     // A clock that is wrong, or a notice of another life.
-    ['{"time": "2025-01-01T00:00:00Z"}', 30_000],
-    ['{"time": "2027-01-01T00:00:00Z"}', 30_000],
+    ['{"action": "stop", "time": "2025-01-01T00:00:00Z"}', 30_000],
+    ['{"action": "hibernate", "time": "2027-01-01T00:00:00Z"}', 30_000],
   ]
   for (const [text, left] of cases) assert.equal(timeLeft(text, moment), left, text)
+})
+
+test('notice: what answers in a cloud’s place is none; a file is one by being there', () => {
+  const others = [
+    '',
+    '<!doctype html><title>Sign in</title>',
+    'Error 1: not found',
+    'no time yet',
+    '{"error": "no route", "time": "2026-01-01T00:02:00Z"}',
+    '{"noticeTime": "2026-01-01T00:02:00Z"}',
+    '[]',
+  ]
+  for (const text of others) {
+    assert.equal(timeLeft(text, moment), 'unclear', text)
+    assert.equal(timeLeftByFile(text, moment), 30_000, text)
+  }
+  assert.equal(timeLeftByFile('2026-01-01T00:01:30Z\n', moment), 90_000)
+  assert.equal(timeLeftByFile('FALSE', moment), null)
 })
 
 const usual = { everySeconds: 0.02, noticeSeconds: 45 }
@@ -114,7 +133,7 @@ test('watch: Amazon’s service is asked with a token, renewed when refused', as
 })
 
 test('watch: Google’s FALSE is none; what is broken is told of, and asked again', async (t) => {
-  const answers = ['FALSE', 500, 500, 'FALSE', 'TRUE']
+  const answers = ['FALSE', 500, '<html>Sign in</html>', 'FALSE', 'TRUE']
   const url = await serve(t, (request, response) => {
     assert.equal(request.headers['metadata-flavor'], 'Google')
     const answer = answers.shift()
