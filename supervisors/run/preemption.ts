@@ -54,7 +54,7 @@ export class PreemptionWatch {
     }
   }
 
-  /** The time that is left; null where no notice is. Trouble is told when it begins, and its end. */
+  /** The time that is left; null where no notice is. Trouble is told once, and its end. */
   async #look(): Promise<number | null> {
     const { file, url = '' } = this.#config
     try {
