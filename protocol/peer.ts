@@ -4,6 +4,12 @@ import type { Client, Contract } from './contract.ts'
 import type { Port } from './port.ts'
 
 /**
+ * Until one that is away is back. Its supervisor has deadlines for that, and rejects what waits
+ * where it gives up; to start may take an hour, where a full disk is looked through.
+ */
+const returnMs = 24 * 60 * 60_000
+
+/**
  * Another actor, as the one that asks it sees it through all its restarts. Calls are sent in the
  * order they were made; those made while it is away wait for its return, within their own deadline.
  * Nothing is sent twice unless the caller says so, with `again`.
@@ -50,7 +56,7 @@ export class Peer<C extends Contract> {
    */
   async again<T>(
     call: (ask: Client<C>) => Promise<T>,
-    { withinMs = 600_000 }: { readonly withinMs?: number } = {},
+    { withinMs = returnMs }: { readonly withinMs?: number } = {},
   ): Promise<T> {
     const until = this.#clock.now() + withinMs
     for (;;) {

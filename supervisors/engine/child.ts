@@ -53,6 +53,7 @@ export class Child implements Body {
     wiring.join(this.spec, current.control)
     this.change(this.#engine.changed())
     this.#up = await current.ready()
+    if (this.#up) wiring.ready(this.spec.id)
     return this.#up
   }
 

@@ -10,13 +10,17 @@ import type { Vessels } from './vessel.ts'
 type Control = Client<typeof controlContract>
 
 /**
- * Who holds whose port. Whenever either end of an edge starts, both get a port of a new channel,
- * with a generation that no earlier one had; the ports of a thread that ended close by themselves.
+ * Who holds whose port. An edge is made when whoever asks has started and whoever answers is ready:
+ * until then calls wait with the one that asks, who would take an answer that is late for a fault.
+ * Both get a port of a new channel, with a generation that no earlier one had; the ports of a
+ * thread that ended close by themselves.
  */
 export class Wiring {
   readonly #clock: Clock
   readonly #pair: Vessels['pair']
   readonly #present = new Map<string, { readonly spec: ChildSpec; readonly control: Control }>()
+  /** Those of them that are ready. */
+  readonly #answering = new Map<string, Control>()
   /** Those on this thread who ask an actor. */
   readonly #clients: { readonly of: string; readonly as: string; attach: Attach; close(): void }[] =
     []
@@ -28,25 +32,31 @@ export class Wiring {
     this.#pair = pair
   }
 
-  /** A thread has started: its edges to all that are there are made. */
+  /** A thread has started: it may ask all that are ready. */
   join(spec: ChildSpec, control: Control): void {
     this.#present.set(spec.id, { spec, control })
     for (const id of spec.asks) {
-      const asked = this.#present.get(id)
-      if (asked) this.#link(spec.id, wire(control.wire), id, asked.control)
+      const asked = this.#answering.get(id)
+      if (asked) this.#link(spec.id, wire(control.wire), id, asked)
     }
-    for (const { spec: other, control: otherControl } of this.#present.values()) {
-      if (other.asks.includes(spec.id)) {
-        this.#link(other.id, wire(otherControl.wire), spec.id, control)
-      }
+  }
+
+  /** It is ready, where it has not ended since: all that ask it may. */
+  ready(id: string): void {
+    const asked = this.#present.get(id)
+    if (!asked) return
+    this.#answering.set(id, asked.control)
+    for (const { spec, control } of this.#present.values()) {
+      if (spec.asks.includes(id)) this.#link(spec.id, wire(control.wire), id, asked.control)
     }
     for (const client of this.#clients) {
-      if (client.of === spec.id) this.#link(client.as, client.attach, spec.id, control)
+      if (client.of === id) this.#link(client.as, client.attach, id, asked.control)
     }
   }
 
   part(id: string): void {
     this.#present.delete(id)
+    this.#answering.delete(id)
     if (!this.#mayJoin) this.#lose(id)
   }
 
@@ -72,8 +82,8 @@ export class Wiring {
       close: () => peer.close(),
     }
     this.#clients.push(client)
-    const asked = this.#present.get(id)
-    if (asked) this.#link(client.as, client.attach, id, asked.control)
+    const asked = this.#answering.get(id)
+    if (asked) this.#link(client.as, client.attach, id, asked)
     return peer
   }
 
