@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Drill } from './drill.ts'
-import { onOwnDisk } from './rig/own-disk.ts'
+import { onOwnDisk, untilSpooled } from './rig/own-disk.ts'
 import { endsTelling } from './rig/told.ts'
 
 /** What happens to the disk that finished samples wait on. */
@@ -64,7 +64,8 @@ export const spoolReadOnly: Drill = {
     const spool = join(rig.job.work, 'spool')
     mkdirSync(spool)
     // A disk on which a file is just being written stays as it is.
-    const turn = 'sleep 3; until mount -o remount,ro "$disk" 2>/dev/null; do sleep 0.02; done'
+    const readOnly = 'until mount -o remount,ro "$disk" 2>/dev/null; do sleep 0.02; done'
+    const turn = `${untilSpooled('.')}; ${readOnly}`
     const slow = { slow: { at: 'extractor.computed', ms: 300 } }
     const running = rig.start(slow, { command: onOwnDisk(spool, 64, turn) })
     await endsTelling(rig, running, { code: 4, names: spool })
@@ -85,7 +86,7 @@ export const diskFull: Drill = {
       { kind: 'delay', ms: 250, times: 1e6, match: { operation: 'PutObject' } },
     ])
     const fill = 'head -c 7m /dev/zero > "$disk/another" 2>/dev/null || true'
-    const meanwhile = `sleep 3; ${fill}; sleep 4; rm "$disk/another"`
+    const meanwhile = `${untilSpooled('spool')}; ${fill}; sleep 4; rm "$disk/another"`
     const running = rig.start([], { command: onOwnDisk(rig.job.work, 8, meanwhile) })
     await rig.completes(running)
     const { actors, processes } = (await rig.figures()).restarts

@@ -19,3 +19,8 @@ export const onOwnDisk = (folder: string, sizeMB: number, meanwhile: string) => 
     ...[process.execPath, folder, draftsmithMain],
   ],
 })
+
+/** For the shell: waits for the first finished file in this folder of the disk. */
+export const untilSpooled = (spool: string): string =>
+  `while kill -0 $$ 2>/dev/null; do set -- "$disk/${spool}"/*.safetensors; ` +
+  '[ -e "$1" ] && break; sleep 0.05; done'
