@@ -81,7 +81,7 @@ test('drill: what somebody takes out of the store meanwhile is named, exit code 
   assert.deepEqual(readdirSync(work), [])
 })
 
-test('drill: a name that is none is refused with the nearest, before anything begins', async (t) => {
+test('drill: a name that is none is refused with the nearest one', async (t) => {
   const dir = folder(t)
   const ended = await draftsmith(['drill', 'reader-kiled', '--work', dir, '--json'], { dir })
   assertRefused(ended, { says: [/no such drill.*found=reader-kiled, nearest=reader-killed/] })
