@@ -16,7 +16,7 @@ export interface Death {
    */
   readonly cause: 'ordered' | 'clean' | 'crash' | 'deadline' | 'start'
   readonly reason: string
-  /** What it threw, where that was a Failure: its remedy is for a person to read. */
+  /** What it threw, or was late for, where that is a Failure: its remedy is a person's to read. */
   readonly failure?: Failure
 }
 

@@ -39,11 +39,17 @@ export async function begin(
     },
   })
 
+  let requests = 0
   const store = await patientStore(input.store, {
     acquire: permits.taker(self.id, 'manifest'),
     attempts: input.attempts,
     log,
     around,
+    // A manifest over a slow line takes long: the supervisor sees that it goes on.
+    onTried: () => {
+      if (!life.getSnapshot().matches('replaying')) return
+      self.pulse.beat(`replaying, ${++requests} requests`)
+    },
   })
   const opened = await openLedger(input, {
     generation: self.generation,

@@ -4,18 +4,24 @@ import { loaderContract } from '../../protocol/loader.ts'
 import { permitsOf } from '../../protocol/permit.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import type { LoaderInput } from './index.ts'
-import { openFeed } from './open.ts'
+import { type OpenedFeed, openFeed } from './open.ts'
 import { answers } from './serve.ts'
 
 const self = actor<LoaderInput>()
 const { input, log } = self
 const ledger = self.peer('ledger', ledgerContract)
+let opened: OpenedFeed | undefined
+let requests = 0
 const store = await patientStore(input.store, {
   acquire: permitsOf(ledger, 'sample'),
   attempts: input.attempts,
   log,
+  // A manifest over a slow line takes long: the supervisor sees that it goes on.
+  onTried: () => {
+    if (!opened) self.pulse.beat(`reading the manifest, ${++requests} requests`)
+  },
 })
-const opened = await openFeed(input, {
+opened = await openFeed(input, {
   store,
   log,
   onRows: (rows) => self.pulse.beat(`${rows} rows of the dataset read`),

@@ -18,6 +18,8 @@ export interface StorePlace {
 
 interface Use extends Pick<RetryOptions, 'attempts' | 'deadlineMs' | 'onRetry'> {
   readonly acquire: Acquire
+  /** Told at the end of each try of a request, whatever came of it: a sign of life. */
+  readonly onTried?: () => void
   /** Where each further try is noted, unless `onRetry` does. */
   readonly log?: Log
   /** What is asked, and by which clock and chance it is asked again; default: the real ones. */
@@ -45,13 +47,24 @@ export async function patientStore(place: StorePlace, use: Use): Promise<ObjectS
   const { around = real } = use
   const bare = await around.openStore(place)
   const store = place.mark === undefined ? bare : marked(bare, place.mark)
-  return retrying(limited(store, use.acquire), {
+  const { acquire, onTried } = use
+  return retrying(limited(store, onTried ? telling(acquire, onTried) : acquire), {
     onRetry: note,
     ...use,
     clock: around.clock,
     random: around.random,
   })
 }
+
+const telling =
+  (acquire: Acquire, tried: () => void): Acquire =>
+  async () => {
+    const release = await acquire()
+    return (outcome) => {
+      release(outcome)
+      tried()
+    }
+  }
 
 /** Permits of one who has no ledger to ask. */
 export const solePermits = (maxParallel: number): Acquire =>

@@ -6,7 +6,7 @@ import { deferred } from '../../protocol/deferred.ts'
 import { reviveFailure } from '../../protocol/packed-error.ts'
 import type { PulseReading } from '../../protocol/pulse.ts'
 import { within } from '../../src/clock.ts'
-import { explain, type Failure, isFailure } from '../../src/failure.ts'
+import { explain, Failure, isFailure } from '../../src/failure.ts'
 import { born } from './unborn.ts'
 import type { End, Start, Vessel, Vessels } from './vessel.ts'
 import { Watch } from './watch.ts'
@@ -33,7 +33,7 @@ export interface Wait {
   readonly patienceMs: number
 }
 
-type Order = Pick<Death, 'cause' | 'reason'>
+type Order = Pick<Death, 'cause' | 'reason' | 'failure'>
 
 /** One start of an actor, to its end: owns its deadlines, and says why it ended. */
 export class Incarnation {
@@ -68,7 +68,7 @@ export class Incarnation {
       if (!isFailure(error)) throw error
       // Its port closes before its end is told, and only that tells why.
       if (error instanceof PeerEnded) await this.#ended.promise
-      else await this.end({ cause: 'start', reason: `not ready in time. readyMs=${readyMs}` }, 0)
+      else await this.end(late(readyMs), 0)
       return false
     }
     if (this.#state !== 'starting') return false
@@ -167,9 +167,17 @@ export class Incarnation {
   }
 
   #death(order: Order, error?: unknown): Death {
-    const failure: Failure | undefined = reviveFailure(error)
+    const failure: Failure | undefined = reviveFailure(error) ?? order.failure
     return { child: this.#options.spec.id, ...order, ...(failure === undefined ? {} : { failure }) }
   }
+}
+
+/** It may pass, as the absence that it waits for may: whoever counts starts is told so. */
+function late(readyMs: number): Order {
+  const failure = new Failure('unavailable', `not ready in time. readyMs=${readyMs}`, {
+    remedy: 'See what it waits for in the log: the store, or a disk or device that is slow.',
+  })
+  return { cause: 'start', reason: failure.message, failure }
 }
 
 /** It ended by itself. */

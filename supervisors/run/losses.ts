@@ -3,7 +3,7 @@ import { Failure, isFailure } from '../../src/failure.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
 import type { TreeEvent } from '../engine/events.ts'
 import type { RunClaims } from './claims.ts'
-import { LedgerStarts } from './ledger-starts.ts'
+import { FailedStarts } from './failed-starts.ts'
 import type { RunEvent } from './machine.ts'
 import { spoolLost } from './spool-lost.ts'
 
@@ -14,7 +14,7 @@ export class Losses {
   readonly #work: string
   readonly #around: Around
   readonly #claims: Pick<RunClaims, 'storm'>
-  readonly #ledgerStarts: LedgerStarts
+  readonly #failedStarts: FailedStarts
   #storageGaveUp = false
   /** What the ledger died of, where it told, until it is up again. */
   #ledgerDeath: Failure | undefined
@@ -27,12 +27,12 @@ export class Losses {
     this.#work = work
     this.#around = around
     this.#claims = claims
-    this.#ledgerStarts = new LedgerStarts(around.clock, upload)
+    this.#failedStarts = new FailedStarts(around.clock, upload)
   }
 
   /** Nothing more comes into the store: the spool keeps what waits for it. */
   get isStoreLost(): boolean {
-    return this.#storageGaveUp || this.#ledgerStarts.areFailing
+    return this.#storageGaveUp || this.#failedStarts.isLedgers
   }
 
   /** @returns  what that means for the run, where it means anything */
@@ -46,7 +46,7 @@ export class Losses {
       }
     }
     const lost =
-      this.#ledgerStarts.note(event) ??
+      this.#failedStarts.note(event) ??
       spoolLost(event, this.#work, this.#around) ??
       (event.kind === 'died' ? this.#claims.storm() : null)
     return lost && { type: 'gaveUp', failure: lost }

@@ -19,11 +19,15 @@ test('patient: each try takes a permit of its own, and what may pass is asked ag
     return take()
   }
   const place = { url: 's3://bucket/run', s3: { endpoint: server.endpoint, pathStyle: true } }
-  const store = await patientStore(place, { acquire, attempts: 5, log })
+  let tried = 0
+  const onTried = () => {
+    tried += 1
+  }
+  const store = await patientStore(place, { acquire, attempts: 5, log, onTried })
   t.after(() => store.close())
   await store.put('k', Buffer.from('body'))
   assert.equal(String(await store.get('k')), 'body')
-  assert.equal(taken, 4)
+  assert.deepEqual([taken, tried], [4, 4])
   assert.equal(permits.status.open, 0)
 })
 

@@ -94,7 +94,11 @@ test('a start that no waiting mends is given up at once, at every depth', async 
 test('a thread that never says it is ready is ended, and that is told', async (t) => {
   const mute = puppet('puppet', { readyMs: 300, input: { mute: true } })
   const planted = plant(t, supervisor('root', [mute], { restarts: { max: 0, withinMs: 1_000 } }))
-  await assert.rejects(planted.tree.start(), /last=start: not ready in time. readyMs=300/)
+  await assert.rejects(planted.tree.start(), (error) => {
+    assert.ok(isFailure(error, 'unavailable') && error.remedy !== undefined)
+    assert.match(explain(error), /last=start: not ready in time. readyMs=300/)
+    return true
+  })
 })
 
 test('a thread that loops unannounced is ended once its heartbeat has passed', async (t) => {
