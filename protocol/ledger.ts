@@ -109,7 +109,8 @@ export const ledgerContract = {
    * Idempotent. A question that still waits keeps its place, and the permit that it gets goes back
    * at once. Permits of an asker whose port closes come back by themselves.
    */
-  release: request<PermitEnd, void>(),
+  /** While the ledger is away it waits long: what does not come back counts as open. */
+  release: request<PermitEnd, void>({ withinMs: 600_000 }),
   /**
    * Confirmed by the store. Idempotent by lease. Answers what there is to send now, as far as it is
    * wanted: one message for several samples in place of two for each.

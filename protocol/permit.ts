@@ -18,8 +18,8 @@ export interface PermitEnd {
 }
 
 /**
- * How actors other than the ledger come by permits: ask until there is one, and give it back. A
- * permit of a ledger that has died since is no one's, and needs no return.
+ * How actors other than the ledger come by permits: ask until there is one, and give it back, also
+ * where another ledger has taken its place meanwhile: that one counts it on.
  */
 export function permitsOf(ledger: Ledger, kind: TransferKind): Acquire {
   return async () => {

@@ -7,8 +7,7 @@ export const ledgerRequests = (maxParallel: number): number =>
   maxParallel > 1 ? maxParallel - 1 : maxParallel
 
 /**
- * Of one uploader of so many; together no more than samples may hold permits. A ledger that has
- * restarted knows nothing of the requests still open: so it cannot let the pool pass its bound.
+ * Of one uploader of so many; together about as many as samples may hold permits.
  */
 export const lanesOf = ({ maxParallel, threads }: UploaderShare): number =>
   Math.ceil(sampleRequestsMax(ledgerRequests(maxParallel)) / threads)

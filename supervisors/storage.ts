@@ -24,8 +24,9 @@ interface Users {
  *         └── uploader/0 … K     ask the ledger for work
  *
  * A lost uploader costs nothing: the ledger hands its leases to another, the spool still holds the
- * files. A lost ledger is rebuilt from the spool and the manifest. Its permits are lost with it, so
- * the requests that were opened with them end before a new one gives out its own.
+ * files. A lost ledger is rebuilt from the spool and the manifest. Of its permits, those of the
+ * uploaders are lost with it, so these end before a new one gives out its own; those of others are
+ * counted on, until they come back.
  */
 export const storage = (run: Stored, users: Users = extracting): SupervisorSpec => {
   const writers = users.filling?.writers(run) ?? []
@@ -47,6 +48,7 @@ export const storage = (run: Stored, users: Users = extracting): SupervisorSpec 
         {
           drainsAfter: [...sources, ...uploads.children.map(({ id }) => id), ...readers],
           writers,
+          holders: [...sources, ...readers],
         },
       ),
       uploads,

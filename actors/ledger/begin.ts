@@ -8,6 +8,7 @@ import type { Log } from '../../src/log.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import { type PermitOptions, Permits } from '../../src/store/permits.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
+import { HeldPermits } from './held-permits.ts'
 import type { LedgerInput } from './index.ts'
 import { leaseDesk } from './lease-desk.ts'
 import { ledgerMachine } from './machine.ts'
@@ -18,6 +19,8 @@ import { PermitDesk } from './permit-desk.ts'
 const lookMs = 1000
 /** For what saves the next start some work, once all is committed. */
 const tidyMs = 20_000
+/** By then each request that was open when another ledger died has ended. */
+const inheritMs = 10 * 60_000
 
 const permitsUpTo = (max: number, options: PermitOptions) => new Permits(max, options)
 
@@ -30,8 +33,11 @@ export async function begin(
   const { input, log } = self
   const { clock } = around
   const life = createActor(ledgerMachine).start()
+  const held = new HeldPermits(input.permits)
+  const left = held.take()
   const permits = newPermits(input.maxParallel, {
     clock,
+    onChange: (permit, change) => held.note(permit, change),
     onAdapt: (adapted) => {
       const { inForce, max } = permits.status
       if (adapted === 'restored') log.info({ max }, 'the store bears as many requests as allowed')
@@ -40,6 +46,7 @@ export async function begin(
   })
 
   let requests = 0
+  for (const { asker, kind } of left) permits.inherit(asker, kind, inheritMs)
   const store = await patientStore(input.store, {
     acquire: permits.taker(self.id, 'manifest'),
     attempts: input.attempts,

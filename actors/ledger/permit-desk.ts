@@ -36,7 +36,9 @@ export class PermitDesk {
     return number
   }
 
+  /** Of a ticket that this ledger never gave it, the one before did. */
   release({ ticket, outcome }: PermitEnd): void {
+    if (!this.#tickets.has(ticket)) this.#permits.returned(this.#asker)
     this.#tickets.get(ticket)?.(outcome)
     this.#tickets.delete(ticket)
   }

@@ -26,6 +26,11 @@ export interface PermitsStatus {
 export interface PermitOptions {
   readonly clock?: Clock
   readonly onAdapt?: (adapted: Adapted) => void
+  /** Told of each permit: 1 when it is given out, -1 when it is back. */
+  readonly onChange?: (
+    permit: { readonly asker: string; readonly kind: TransferKind },
+    change: 1 | -1,
+  ) => void
 }
 
 interface Permit {
@@ -56,15 +61,20 @@ export class Permits {
   #peak = 0
   #samples = 0
   readonly #open = new Set<Permit>()
+  /** Of those: given out before this object was, by another that is gone. */
+  readonly #inherited = new Set<Permit>()
   #waiters: Waiter[] = []
   readonly #clock: Clock
   readonly #onAdapt: (adapted: Adapted) => void
+  readonly #onChange: NonNullable<PermitOptions['onChange']>
 
   /** @param onAdapt  told when the cap in force leaves the whole one, and when it is back */
-  constructor(max: number, { clock = systemClock, onAdapt = () => {} }: PermitOptions = {}) {
+  constructor(max: number, options: PermitOptions = {}) {
+    const { clock = systemClock, onAdapt = () => {}, onChange = () => {} } = options
     this.#cap = new AdaptiveCap(max)
     this.#clock = clock
     this.#onAdapt = onAdapt
+    this.#onChange = onChange
   }
 
   get status(): PermitsStatus {
@@ -110,6 +120,23 @@ export class Permits {
     }
   }
 
+  /**
+   * One that is out already counts from now on, whatever the cap: whoever gave it out is gone, and
+   * its asker's request is not. Comes back by `returned`, by `askerEnded`, or after `withinMs`.
+   */
+  inherit(asker: string, kind: TransferKind, withinMs: number): void {
+    const permit = { asker, kind, round: this.#cap.round }
+    this.#inherited.add(permit)
+    this.#count(permit)
+    this.#clock.setTimeout(() => this.#release(permit, 'lost'), withinMs)
+  }
+
+  /** The asker gives back one that was inherited; which one makes no difference. */
+  returned(asker: string): void {
+    const one = [...this.#inherited].find((permit) => permit.asker === asker)
+    if (one) this.#release(one, 'lost')
+  }
+
   askerEnded(asker: string): void {
     for (const waiter of this.#waiters) if (waiter.asker === asker) waiter.settle(null)
     this.#waiters = this.#waiters.filter((waiter) => waiter.asker !== asker)
@@ -118,6 +145,8 @@ export class Permits {
 
   #release(permit: Permit, outcome: Outcome): void {
     if (!this.#open.delete(permit)) return
+    this.#inherited.delete(permit)
+    this.#onChange(permit, -1)
     if (permit.kind === 'sample') {
       this.#samples--
       const adapted = this.#cap.note(outcome, permit.round)
@@ -146,9 +175,14 @@ export class Permits {
 
   #give(asker: string, kind: TransferKind): Release {
     const permit = { asker, kind, round: this.#cap.round }
-    this.#open.add(permit)
-    if (kind === 'sample') this.#samples++
-    this.#peak = Math.max(this.#peak, this.#open.size)
+    this.#count(permit)
     return (outcome) => this.#release(permit, outcome)
+  }
+
+  #count(permit: Permit): void {
+    this.#open.add(permit)
+    if (permit.kind === 'sample') this.#samples++
+    this.#peak = Math.max(this.#peak, this.#open.size)
+    this.#onChange(permit, 1)
   }
 }

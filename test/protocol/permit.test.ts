@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
+import { HeldPermits, newSharedPermits } from '../../actors/ledger/held-permits.ts'
 import { PermitDesk } from '../../actors/ledger/permit-desk.ts'
 import { serve } from '../../protocol/channel.ts'
 import { ledgerContract } from '../../protocol/ledger.ts'
@@ -92,4 +93,40 @@ test('permit: one of a ledger that died needs no return, and harms no other', as
   second('answered')
   await until(() => lives[1].status.open === 0)
   assert.equal(lives[1].status.peak, 1)
+})
+
+test('permit: what is out when a ledger dies counts towards the bound of the next', async () => {
+  const shared = newSharedPermits(['reader', 'loader'])
+  const clock = new SimulatedClock()
+  /** As a start of the ledger makes them. */
+  const start = () => {
+    const held = new HeldPermits(shared)
+    const left = held.take()
+    const permits = new Permits(3, { clock, onChange: (permit, by) => held.note(permit, by) })
+    for (const { asker, kind } of left) permits.inherit(asker, kind, 600_000)
+    const desk = (asker: string) => new PermitDesk(permits, asker)
+    return { permits, loader: desk('loader'), reader: desk('reader'), uploader: desk('uploader/0') }
+  }
+  const first = start()
+  assert.ok(await first.loader.ask({ ticket: 1, kind: 'sample' }))
+  assert.ok(await first.reader.ask({ ticket: 1, kind: 'manifest' }))
+  assert.notEqual(first.uploader.take(2 ** 32), null)
+  first.reader.release({ ticket: 1, outcome: 'answered' })
+  assert.ok(await first.loader.ask({ ticket: 2, kind: 'manifest' }))
+
+  const second = start()
+  assert.equal(second.permits.status.open, 2, 'the uploader has ended, the loader goes on')
+  assert.notEqual(second.uploader.take(2 ** 32), null)
+  assert.equal(second.uploader.take(2 ** 32 + 1), null)
+  second.loader.release({ ticket: 1, outcome: 'answered' })
+  second.loader.release({ ticket: 2, outcome: 'answered' })
+  assert.equal(second.permits.status.open, 1)
+  second.loader.release({ ticket: 3, outcome: 'lost' })
+  assert.equal(second.permits.status.open, 1, 'it never was given that')
+
+  assert.ok(await second.loader.ask({ ticket: 4, kind: 'manifest' }))
+  const third = start()
+  assert.equal(third.permits.status.open, 1)
+  clock.advance(600_000)
+  assert.equal(third.permits.status.open, 0, 'no request lasts so long: its asker is gone')
 })

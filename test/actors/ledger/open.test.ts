@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createActor } from 'xstate'
 import { newGrants } from '../../../actors/ledger/grants.ts'
+import { newSharedPermits } from '../../../actors/ledger/held-permits.ts'
 import type { LedgerInput } from '../../../actors/ledger/index.ts'
 import { ledgerMachine } from '../../../actors/ledger/machine.ts'
 import { openLedger } from '../../../actors/ledger/open.ts'
@@ -28,6 +29,7 @@ const input = (work: string): LedgerInput => ({
   spool: { keepFree: 0, maxBytes: 1e9 },
   retry: new Map(),
   grants: newGrants(['extractor/0', 'extractor/1']),
+  permits: newSharedPermits([]),
 })
 
 const openOn = (work: string, store: ObjectStore, generation: number, story: string[] = []) =>

@@ -38,7 +38,7 @@ export const toyTree = (of: ToyTraining): SupervisorSpec => {
         spool: { keepFree: 0, maxBytes: MiB },
         retry: new Map(),
       },
-      { drainsAfter: ['checkpointer'], writers: [] },
+      { drainsAfter: ['checkpointer'], writers: [], holders: ['checkpointer'] },
     ),
     checkpointer({
       trainer: 'trainer',
