@@ -40,6 +40,7 @@ test('ledger: each answer of the store to its replay is a sign of life', async (
     ...{ work, store: { url: 'memory:', s3: {} }, attempts: 3, maxParallel: 10 },
     ...{ deadlineMinutes: 30, commit: { every: 1000, seconds: 1e6 } },
     ...{ spool: { keepFree: 0, maxBytes: 1e9 }, retry: new Map(), grants: newGrants([]) },
+    permits: newSharedPermits([]),
   }
   const birth = { id: 'ledger', generation: 1, input, control: port2, pulse: pulse.memory }
   const self = embody<LedgerInput>(
