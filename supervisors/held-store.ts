@@ -25,6 +25,8 @@ interface LockWish {
   readonly conditional: boolean
   readonly log: Log
   readonly around?: LockSurroundings
+  /** Ends the wait for another to show whether it lives. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -34,7 +36,7 @@ interface LockWish {
  */
 export function takeLock(
   store: ObjectStore,
-  { conditional, log, around = here }: LockWish,
+  { conditional, log, around = here, signal }: LockWish,
 ): Promise<ManifestLock> {
   const { holder, isAlive, monotonic, random, wall } = around
   return acquireLock(store, holder(newWriterId(wall, random)), {
@@ -42,6 +44,7 @@ export function takeLock(
     monotonic,
     isAlive,
     conditional,
+    ...(signal && { signal }),
     onWait: ({ holder, leftMs }) =>
       log.warn(
         { holder, waitMs: leftMs },

@@ -129,6 +129,7 @@ class Lock implements ManifestLock {
       if (sight && !sight.isWhole) this.#options.onWarn?.(halfLock)
       const isFree = !sight || this.#isGone(sight) || (await this.#isOld(sight))
       const free = isFree ? sight : await this.#watch(sight)
+      this.#options.signal?.throwIfAborted()
       // Where someone was faster, the next look says who.
       if (await this.#take(free)) return
       unseen = sight ? 0 : unseen + 1

@@ -1,5 +1,5 @@
 import { wholeNamed } from '../../src/checkpoint/restore.ts'
-import { sleep } from '../../src/clock.ts'
+import { type Clock, within } from '../../src/clock.ts'
 import { configForStore } from '../../src/config/load.ts'
 import { formatBytes } from '../../src/config/sizes.ts'
 import { datasetFingerprint } from '../../src/dataset/fingerprint.ts'
@@ -25,7 +25,7 @@ import type { Prepared } from './preflight.ts'
 const uploadedPrefixes = ['dataset/', 'hidden-states/', 'checkpoints/']
 /** An upload that is older than this is no rival's that the lock could not keep away. */
 const rivalMs = 24 * 3_600_000
-/** A store that does not answer is not waited for: the next start aborts what is left. */
+/** A store that does not answer is not waited for: the next start puts right what is left. */
 const abortMs = 5_000
 
 export interface OpenedRun {
@@ -39,31 +39,62 @@ export interface OpenedRun {
   readonly storeSums: boolean
 }
 
-/**
- * Whose store and spool these are, and who holds the run. The lock is to be renewed from here on.
- *
- * @throws  Failure `invalid`: store or spool is another run's, or cannot be used; `superseded`:
- *          another supervisor holds the run
- */
-export async function openRun(
+export interface Opening {
+  /**
+   * @throws  Failure `invalid`: store or spool is another run's, or cannot be used; `superseded`:
+   *          another supervisor holds the run
+   */
+  readonly done: Promise<OpenedRun>
+  /** Ends it: nothing more is begun, and a lock that was taken is given back. */
+  abort(): Promise<void>
+}
+
+interface OpeningParts {
+  readonly log: Log
+  readonly around: DiskUse & LockSurroundings & Pick<Surroundings, 'clock'>
+}
+
+/** Whose store and spool these are, and who holds the run; its lock is to be renewed once done. */
+export function openRun(bare: ObjectStore, prepared: Claiming, parts: OpeningParts): Opening {
+  const stopping = new AbortController()
+  const done = claimed(bare, prepared, { ...parts, signal: stopping.signal })
+  const letGo = () => done.then(({ lock }) => lock.release())
+  return { done, abort: () => aborted(stopping, letGo, parts.around.clock) }
+}
+
+/** Of what is prepared, what is claimed. */
+type Claiming = Pick<Prepared, 'config' | 'identity' | 'plan' | 'training'>
+
+async function claimed(
   bare: ObjectStore,
-  prepared: Prepared,
-  { log, around }: { readonly log: Log; readonly around: DiskUse & LockSurroundings },
+  { config, identity, plan, training }: Claiming,
+  { log, around, signal }: OpeningParts & { readonly signal: AbortSignal },
 ): Promise<OpenedRun> {
-  const { config, identity, plan, training } = prepared
   // Nothing is put for the sake of a name that is none.
   if (training && training.from !== null) await wholeNamed(bare, training.from)
   const { honoured } = await conditionalPuts(bare)
   const { rung, refuses } = await probeConfirmation(bare)
   log.info({ rung, refuses }, `objects are confirmed ${rungText[rung]}`)
+  signal.throwIfAborted()
   const stored = await claimStore(bare, { identity, plan, targetPath: config.target.path })
   for (const change of stored.changes) {
     log.warn({ change }, 'the plan differs from the one the run began with: bits may differ too')
   }
+  signal.throwIfAborted()
   warnOfUnknown(await takeSpool(config.work, stored.run.id, around), log)
   const store = marked(bare, runKey)
-  const lock = await takeLock(store, { conditional: honoured, log, around })
+  const lock = await takeLock(store, { conditional: honoured, log, around, signal })
   return { stored, store, lock, alone: honoured, storeSums: refuses }
+}
+
+/** Of something that waits for a store: it is told to end, and waited for a while. */
+async function aborted(
+  stopping: AbortController,
+  ended: () => Promise<unknown>,
+  clock: Clock | undefined,
+): Promise<void> {
+  stopping.abort()
+  await within(abortMs, 'the end of what was begun', ended(), clock).catch(() => undefined)
 }
 
 function warnOfUnknown({ samples, run }: Waiting, log: Log): void {
@@ -96,13 +127,7 @@ export function publishRun(
 ): Publishing {
   const stopping = new AbortController()
   const done = publish(store, prepared, { ...options, signal: stopping.signal })
-  return {
-    done,
-    abort: async () => {
-      stopping.abort()
-      await Promise.race([done.catch(() => undefined), sleep(abortMs, options.around?.clock)])
-    },
-  }
+  return { done, abort: () => aborted(stopping, () => done, options.around?.clock) }
 }
 
 async function publish(

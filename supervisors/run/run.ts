@@ -142,8 +142,14 @@ export class RunProcess {
     const { acquire } = this.#cap
     const bare = await patientStore(place, { acquire, attempts, log, around })
     const prepared = await around.prepare(this.#config, this.#options.job)
-    const opened = await this.#unlessStopped(openRun(bare, prepared, { log, around }))
-    if (opened === 'stopped') return this.#ended()
+    // Of a run that was told to stop by now, the store need not hear.
+    if (this.#isStopped) return this.#ended()
+    const opening = openRun(bare, prepared, { log, around })
+    const opened = await this.#unlessStopped(opening.done)
+    if (opened === 'stopped') {
+      await opening.abort()
+      return this.#ended()
+    }
     const { store } = opened
     this.#runId = opened.stored.run.id
     const lock = keepLock(opened.lock, {
@@ -177,6 +183,10 @@ export class RunProcess {
   ): Promise<Prepared> {
     const amended = await this.#options.amend(store, prepared)
     return await withTraining(store, amended, { conditional: alone, log: this.#log })
+  }
+
+  get #isStopped(): boolean {
+    return this.#life.getSnapshot().matches('draining')
   }
 
   /** What the work gives. A store may be slow, or far: whoever stops the run waits for neither. */
@@ -221,7 +231,7 @@ export class RunProcess {
   async #live(planted: Planted): Promise<void> {
     const { tree } = planted
     this.#life.send({ type: 'checked' })
-    if (this.#life.getSnapshot().matches('draining')) return
+    if (this.#isStopped) return
     const started = tree.start().catch((error: unknown) => {
       // The root has told why it gave up; a stop that came first needs no reason.
       if (!isFailure(error)) throw error
