@@ -22,6 +22,9 @@ function commandOf(word: string): Command | undefined {
 /** Whether the line's command may last; false where it is none. */
 export const lasts = (line: string): boolean => commandOf(wordsOf(line)[0])?.lasts ?? false
 
+/** What is said to one who waits no more for the line's command, where it goes on without him. */
+export const goesOn = (line: string): string | undefined => commandOf(wordsOf(line)[0])?.goesOn
+
 /** Whether it is to change something, not only to show it. */
 export const isOrder = (line: string): boolean => Object.hasOwn(orders, wordsOf(line)[0])
 

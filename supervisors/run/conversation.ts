@@ -13,7 +13,7 @@ import { type Person, parsePerson } from './person.ts'
  * does not read what he is told holds up himself alone.
  */
 
-/** Lines that wait for their turn; who sends more is not read from meanwhile. */
+/** Lines that wait for their turn. Who sends more is let go: unread, he could not even leave. */
 const waitingMax = 16
 /** What was written and is not read yet; beyond it, lines of the log are left out. */
 const unreadBytesMax = 1 << 20
@@ -56,20 +56,27 @@ export class Conversation {
   }
 
   #heard(text: string): void {
+    if (!this.#socket.writable) return
     const lines = `${this.#rest}${text}`.split('\n')
     this.#rest = lines.pop() ?? ''
     if ([this.#rest, ...lines].some((line) => Buffer.byteLength(line) > lineBytesMax)) {
-      this.#tell({ kind: 'error', error: `a line is too long. max=${lineBytesMax}`, remedy: null })
-      this.#socket.destroySoon()
-      this.#end()
+      this.#refuse(`a line is too long. max=${lineBytesMax}`)
       return
     }
     for (const line of lines) {
       if (line.trim() === '') this.#underWay?.abort()
-      else this.#lines.push(line)
+      else if (this.#lines.push(line) > waitingMax) {
+        this.#refuse(`too many lines wait for an answer. max=${waitingMax}`)
+        return
+      }
       if (!this.#underWay) void this.#answerAll()
     }
-    if (this.#lines.length > waitingMax) this.#socket.pause()
+  }
+
+  #refuse(error: string): void {
+    this.#tell({ kind: 'error', error, remedy: null })
+    this.#socket.destroySoon()
+    this.#end()
   }
 
   async #answerAll(): Promise<void> {
@@ -77,7 +84,6 @@ export class Conversation {
       this.#underWay = new AbortController()
       await this.#answerOne(line, this.#underWay.signal)
       await this.#isRead()
-      this.#socket.resume()
     }
     this.#underWay = undefined
   }

@@ -1,13 +1,16 @@
-import { completions, isOrder, lasts, runLine } from '../../actors/console/command.ts'
+import { completions, goesOn, isOrder, lasts, runLine } from '../../actors/console/command.ts'
 import type { Desk, Hearing } from '../../actors/console/desk.ts'
 import type { RunStatus } from '../../protocol/console.ts'
 import { completeWord, pollWord } from '../../protocol/console-lines.ts'
+import { aborted } from '../../src/aborted.ts'
 import { explain, isFailure } from '../../src/failure.ts'
 import { CommandAudit, type Source } from './command-audit.ts'
 import type { Answer, Caller } from './conversation.ts'
 
 /** Of lines that come over the socket: who is there draws his own for his own terminal. */
 const socketColumns = 100
+
+type Note = (outcome: string, answer?: string) => void
 
 /** Where every command comes by, from wherever: it is run, and noted. */
 export class FrontDesk {
@@ -27,11 +30,27 @@ export class FrontDesk {
     return completions(this.#desk, line)
   }
 
-  /** @throws  as `runLine` */
+  /**
+   * Settles at the signal, too: what goes on then is noted at its end all the same.
+   *
+   * @throws  as `runLine`
+   */
   async run(line: string, source: Source, hearing: Hearing): Promise<string> {
     const note = (outcome: string, answer?: string) =>
       this.#audit.note({ ...source, line: line.trim(), outcome, ...(answer && { answer }) })
     if (lasts(line)) note('begun')
+    const ended = this.#toItsEnd(line, hearing, note)
+    const left = goesOn(line)
+    if (left === undefined) return await ended
+    ended.catch(() => undefined)
+    const unawaited = aborted(hearing.signal).then(() => {
+      note('not waited for')
+      return left
+    })
+    return await Promise.race([ended, unawaited])
+  }
+
+  async #toItsEnd(line: string, hearing: Hearing, note: Note): Promise<string> {
     try {
       const answer = await runLine(this.#desk, line, hearing)
       if (line.trim() !== '') note('done', isOrder(line) ? answer : undefined)
@@ -55,7 +74,10 @@ export class FrontDesk {
   async #answerCommand(line: string, { says, signal, tell }: Caller): Promise<void> {
     const source: Source = { from: 'socket', says }
     const text = await this.run(line, source, {
-      say: (text) => tell({ kind: 'text', text }),
+      // What goes on unawaited would speak into the next one's answer.
+      say: (text) => {
+        if (!signal.aborted) tell({ kind: 'text', text })
+      },
       log: (line) => tell({ kind: 'log', line }),
       columns: socketColumns,
       signal,

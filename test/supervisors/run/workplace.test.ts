@@ -6,6 +6,8 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { deferred } from '../../../protocol/deferred.ts'
+import { aborted } from '../../../src/aborted.ts'
 import type { Answer } from '../../../supervisors/run/conversation.ts'
 import {
   askSupervisor,
@@ -194,6 +196,24 @@ test('workplace: who reads nothing is told so much at most, and holds up no othe
   await once(slow, 'close')
   const left = /… (?<left>\d+) lines of the log are left out/.exec(said)?.groups?.left
   assert.equal(said.split('"kind":"log"').length - 1 + Number(left), lines)
+})
+
+test('workplace: who sends more lines than may wait is let go', async (t) => {
+  const work = await scratch(t)
+  const begun: string[] = []
+  const left = deferred<void>()
+  await hold(t, work, async (line, { signal }) => {
+    begun.push(line)
+    await aborted(signal)
+    left.resolve()
+  })
+  const said = await raw(work, Array.from({ length: 18 }, (_, i) => `line ${i}\n`).join(''))
+  assert.deepEqual(
+    said.map((line) => JSON.parse(line).error),
+    ['too many lines wait for an answer. max=16'],
+  )
+  await left.promise
+  assert.deepEqual(begun, ['line 0'])
 })
 
 test('workplace: an empty line ends the command under way; the next is answered', async (t) => {
