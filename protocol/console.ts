@@ -20,8 +20,8 @@ export interface RootControl {
    * @returns  null where it is not up
    */
   kill(actor: string, awaited: (wait: AwaitedEnd) => void): Promise<Killed | null>
-  /** Lets an actor finish what it holds, then starts it again. */
-  restart(actor: string): Promise<void>
+  /** Lets an actor finish what it holds, then starts it again; one that is down, at once. */
+  restart(actor: string): Promise<Restarted>
   /** What may be changed now, and what holds. */
   settings(): SettingsInForce
   /** Until this process ends; the configuration stays as it is. */
@@ -60,11 +60,27 @@ export interface SettingsInForce {
   readonly inForce: LiveSettings
 }
 
-export interface Killed {
+/** What an order has come to. */
+export interface Restarted {
+  /**
+   * `ended`: it was up, and its supervisor decides; `started`: it was down, and was started;
+   * `nothing`: it starts or drains already, or nothing may start any more.
+   */
+  readonly did: 'ended' | 'started' | 'nothing'
+  /** In the tree, by then. */
+  readonly state: ActorStatus['state']
+}
+
+export interface Ended {
   /** Of the process that was the actor's own; null: it was a thread. */
   readonly pid: number | null
   /** The native work that was waited for; null: it was in none. */
   readonly waitedFor: string | null
+}
+
+export interface Killed extends Ended {
+  /** In the tree, by then. */
+  readonly state: ActorStatus['state']
 }
 
 /** One actor or supervisor of the tree. */

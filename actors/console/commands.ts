@@ -1,8 +1,8 @@
-import type { AwaitedEnd, Killed } from '../../protocol/console.ts'
+import type { AwaitedEnd, Killed, Restarted } from '../../protocol/console.ts'
 import { nearest } from '../../src/config/errors.ts'
 import { isLiveKey, parseSetting } from '../../src/config/live-settings.ts'
 import { Failure } from '../../src/failure.ts'
-import { actorIds } from './actor-ids.ts'
+import { actorIds, actorOf } from './actor-ids.ts'
 import type { Desk, Hearing } from './desk.ts'
 import { settingsText, shown } from './settings-text.ts'
 import { statusText } from './text.ts'
@@ -20,6 +20,8 @@ export interface Command {
   readonly takes?: 'actor' | 'setting' | 'command'
   /** It may last: its beginning is noted as well as its end. */
   readonly lasts?: true
+  /** What is said to one who waits for it no more: it goes on. Absent: it ends by itself then. */
+  readonly goesOn?: string
   readonly run: (desk: Desk, args: readonly string[], hearing: Hearing) => Promise<string>
 }
 
@@ -71,6 +73,7 @@ export const orders = {
   pause: {
     usage: 'pause',
     help: 'begin no more batches, files or steps; what is spooled is still sent',
+    goesOn: 'Nothing new is begun; who is in the middle of a step hears of it after that.',
     run: async ({ root }) => {
       await root.pause()
       const { state } = root.status()
@@ -81,8 +84,11 @@ export const orders = {
   continue: {
     usage: 'continue',
     help: 'go on after a pause or a drain',
+    goesOn: 'Going on; who is in the middle of a step hears of it after that.',
     run: async ({ root }) => {
       await root.continue()
+      const { state } = root.status()
+      if (state !== 'running') throw refused(`there is nothing to go on with. state=${state}`)
       return 'Going on.'
     },
   },
@@ -92,11 +98,12 @@ export const orders = {
     more: 'Those that depend on it may start again with it: see `last` in `tree`.',
     takes: 'actor',
     lasts: true,
+    goesOn: 'Not waited for any more: it starts again once it has finished. `tree` tells of it.',
     run: async (desk, [actor], { say }) => {
       const id = knownActor(desk, actor)
-      say(`${id} finishes what it holds, then it starts again.`)
-      await desk.root.restart(id)
-      return `${id} has ended by order; its supervisor starts it again.`
+      const isUp = actorOf(desk.root.status().actors, id)?.state === 'running'
+      if (isUp) say(`${id} finishes what it holds, then it starts again.`)
+      return restartedText(id, await desk.root.restart(id))
     },
   },
   kill: {
@@ -105,6 +112,7 @@ export const orders = {
     more: 'A thread inside native code is waited for: it is ended once it is outside.',
     takes: 'actor',
     lasts: true,
+    goesOn: 'Not waited for any more: it is ended all the same. `tree` tells of it.',
     run: async (desk, [actor], { say }) => {
       const id = knownActor(desk, actor)
       const killed = await desk.root.kill(id, (wait) => say(awaitedText(id, wait)))
@@ -130,6 +138,7 @@ export const orders = {
     usage: 'checkpoint',
     help: 'save what is trained by now; the training goes on',
     lasts: true,
+    goesOn: 'Not waited for any more: the save goes on. `status` tells of it.',
     run: async ({ root }) => {
       const name = await root.checkpoint()
       return name === null ? 'There is nothing to save yet.' : `Saved: checkpoints/${name}`
@@ -188,12 +197,25 @@ function awaitedText(actor: string, { work, patienceMs }: AwaitedEnd): string {
   return `${actor} is inside native code${at}: ${how}`
 }
 
+/** Whether its supervisor starts it again. */
+const comesBack = (state: string): boolean => state !== 'stopped' && state !== 'abandoned'
+
+const afterwards = (state: string): string =>
+  comesBack(state) ? 'its supervisor starts it again.' : `it stays ${state}.`
+
+function restartedText(actor: string, { did, state }: Restarted): string {
+  if (did === 'ended') return `${actor} has ended by order; ${afterwards(state)}`
+  if (did === 'nothing') return `${actor} is ${state}: nothing was done.`
+  if (state === 'running') return `${actor} was not up; it has been started.`
+  return `${actor} was not up; it was started, and is ${state} now: see \`last\` in \`tree\`.`
+}
+
 function killedText(actor: string, killed: Killed | null): string {
   if (!killed) return `${actor} is not up: there was nothing to end.`
-  const { pid, waitedFor } = killed
+  const { pid, state, waitedFor } = killed
   const what = pid === null ? actor : `${actor}, process ${pid},`
   const how = waitedFor === null ? '' : ` once it was outside native code (${waitedFor})`
-  return `${what} was ended${how}; its supervisor starts it again.`
+  return `${what} was ended${how}; ${afterwards(state)}`
 }
 
 export const refused = (message: string): Failure =>

@@ -1,6 +1,6 @@
 import { PeerEnded } from '../../protocol/channel.ts'
 import type { ChildSpec, Death } from '../../protocol/child.ts'
-import type { Killed } from '../../protocol/console.ts'
+import type { Ended } from '../../protocol/console.ts'
 import type { ChangedSettings } from '../../src/config/live-settings.ts'
 import { isFailure } from '../../src/failure.ts'
 import { Incarnation } from './incarnation.ts'
@@ -74,7 +74,7 @@ export class Child implements Body {
     return this.#endBy((current) => current.leave(order, { hurried: this.#engine.hurried() }))
   }
 
-  async kill(): Promise<Killed | null> {
+  async kill(): Promise<Ended | null> {
     const current = this.#current
     if (!current) return null
     await current.end({ cause: 'ordered', reason: 'killed' })

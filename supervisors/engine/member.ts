@@ -1,6 +1,6 @@
 import { createActor, waitFor } from 'xstate'
 import type { ChildSpec, Death, SupervisorSpec } from '../../protocol/child.ts'
-import type { ActorStatus, Killed } from '../../protocol/console.ts'
+import type { ActorStatus, Ended } from '../../protocol/console.ts'
 import type { Clock, Random } from '../../src/clock.ts'
 import type { ChangedSettings } from '../../src/config/live-settings.ts'
 import type { LogTarget } from '../../src/log.ts'
@@ -38,7 +38,7 @@ export interface Body {
   /** As `end`, once it has drained: actors leave by themselves. */
   stop(): Promise<void>
   /** By order: its death is told as `ordered`. Null where it is not up. */
-  kill(): Promise<Killed | null>
+  kill(): Promise<Ended | null>
   /** As `kill`, once it has finished what it holds. */
   recycle(): Promise<void>
   status(): BodyStatus

@@ -1,5 +1,5 @@
 import type { Death, SupervisorSpec } from '../../protocol/child.ts'
-import type { Killed } from '../../protocol/console.ts'
+import type { Ended, Restarted } from '../../protocol/console.ts'
 import { type Deferred, deferred } from '../../protocol/deferred.ts'
 import { explain, Failure } from '../../src/failure.ts'
 import { Child, type Reports } from './child.ts'
@@ -69,7 +69,7 @@ export class Supervisor implements Body {
     for (const member of [...this.members].reverse()) await member.stop()
   }
 
-  async kill(): Promise<Killed | null> {
+  async kill(): Promise<Ended | null> {
     if (this.#state !== 'up') return null
     await this.end()
     this.#reports.died({ child: this.#spec.id, cause: 'ordered', reason: 'killed' })
@@ -91,17 +91,20 @@ export class Supervisor implements Body {
   }
 
   /** Restarts a member by order, or starts one that had stopped or waits for its backoff. */
-  async restart(member: Member): Promise<void> {
+  async restart(member: Member): Promise<Restarted['did']> {
     const { state } = member
     if (state === 'running') {
       member.drains()
       await member.body.recycle()
       // Its death has begun a round, unless it does not come back by itself.
-      if (member.state !== 'stopped') return
+      if (member.state !== 'stopped') return 'ended'
     }
-    if (!this.#mayStart()) return
+    const wasUp = state === 'running'
+    if (!this.#mayStart()) return wasUp ? 'ended' : 'nothing'
     member.renewed()
-    if (member.state === 'due') await this.#round([member])
+    if (member.state !== 'due') return 'nothing'
+    await this.#round([member])
+    return wasUp ? 'ended' : 'started'
   }
 
   /** The member of that id, with the supervisor that holds it, at any depth. */

@@ -1,9 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import type { Death, SupervisorSpec } from '../../protocol/child.ts'
-import type { ActorStatus, Killed } from '../../protocol/console.ts'
+import type { ActorStatus, Killed, Restarted } from '../../protocol/console.ts'
 import type { Contract } from '../../protocol/contract.ts'
 import type { Peer } from '../../protocol/peer.ts'
+import { aborted } from '../../src/aborted.ts'
 import type { Clock, Random } from '../../src/clock.ts'
 import type { ChangedSettings } from '../../src/config/live-settings.ts'
 import { Failure } from '../../src/failure.ts'
@@ -60,7 +61,7 @@ export interface Tree {
   /** Ends an actor, or all below a supervisor, as a crash would. It starts again, not charged. */
   kill(id: string): Promise<Killed | null>
   /** Lets it finish what it holds, then starts it again; also one that had stopped. */
-  restart(id: string): Promise<void>
+  restart(id: string): Promise<Restarted>
   /** Tells all actors, and each that starts later. */
   change(changed: ChangedSettings): void
   status(): ActorStatus
@@ -117,12 +118,15 @@ class RunningTree implements Tree {
   }
 
   async kill(id: string): Promise<Killed | null> {
-    return await this.#find(id).member.body.kill()
+    const { member } = this.#find(id)
+    const ended = await member.body.kill()
+    return ended && { ...ended, state: member.state }
   }
 
-  async restart(id: string): Promise<void> {
+  async restart(id: string): Promise<Restarted> {
     const { holder, member } = this.#find(id)
-    await holder.restart(member)
+    const did = await holder.restart(member)
+    return { did, state: member.state }
   }
 
   change(changed: ChangedSettings): void {
@@ -207,11 +211,4 @@ class RunningTree implements Tree {
     this.#state = state
     this.#since = this.#options.clock.now()
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -1,10 +1,12 @@
 import type {
   AwaitedEnd,
   Killed,
+  Restarted,
   RootControl,
   RunStatus,
   SettingsInForce,
 } from '../../protocol/console.ts'
+import { aborted } from '../../src/aborted.ts'
 import { type Clock, sleep } from '../../src/clock.ts'
 import {
   type ChangedSettings,
@@ -39,12 +41,17 @@ export interface ControlParts {
   readonly planted: () => (Asked & { readonly tree: Tree }) | undefined
 }
 
+interface Awaiting {
+  readonly actor: string
+  readonly awaited: (wait: AwaitedEnd) => void
+}
+
 /** What a person may have a run do. */
 export class Control implements RootControl {
   readonly #parts: ControlParts
   #changed: ChangedSettings = {}
-  /** Who is told that the end of an actor waits, by the actor's id. */
-  readonly #awaiting = new Map<string, (wait: AwaitedEnd) => void>()
+  /** Who is to be told, once, that the end of an actor waits. */
+  readonly #awaiting = new Set<Awaiting>()
 
   constructor(parts: ControlParts) {
     this.#parts = parts
@@ -65,16 +72,17 @@ export class Control implements RootControl {
   }
 
   async kill(actor: string, awaited: (wait: AwaitedEnd) => void): Promise<Killed | null> {
-    this.#awaiting.set(actor, awaited)
+    const awaiting: Awaiting = { actor, awaited }
+    this.#awaiting.add(awaiting)
     try {
       return await this.#tree.kill(actor)
     } finally {
-      this.#awaiting.delete(actor)
+      this.#awaiting.delete(awaiting)
     }
   }
 
-  async restart(actor: string): Promise<void> {
-    await this.#tree.restart(actor)
+  async restart(actor: string): Promise<Restarted> {
+    return await this.#tree.restart(actor)
   }
 
   settings(): SettingsInForce {
@@ -103,6 +111,15 @@ export class Control implements RootControl {
   }
 
   async drain(signal: AbortSignal): Promise<void> {
+    const drained = this.#drained(signal)
+    drained.catch(() => undefined)
+    const left = aborted(signal).then(() => {
+      throw unawaited()
+    })
+    await Promise.race([drained, left])
+  }
+
+  async #drained(signal: AbortSignal): Promise<void> {
     await this.pause()
     const asked = this.#stillPaused()
     while (!(await this.#isIdle(asked))) {
@@ -137,7 +154,12 @@ export class Control implements RootControl {
   }
 
   heard(event: TreeEvent): void {
-    if (event.kind === 'awaited') this.#awaiting.get(event.child)?.(event)
+    if (event.kind !== 'awaited') return
+    for (const awaiting of this.#awaiting) {
+      if (awaiting.actor !== event.child) continue
+      this.#awaiting.delete(awaiting)
+      awaiting.awaited(event)
+    }
   }
 
   get #tree(): Tree {

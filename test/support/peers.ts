@@ -68,7 +68,7 @@ export const readerPeer = (
   handlers: {
     readonly next?: () => NextBatch
     readonly done?: (ask: { batch: string }) => void
-    readonly status?: () => SourceStatus
+    readonly status?: () => SourceStatus | Promise<SourceStatus>
   },
 ): Peer<typeof readerContract> =>
   peerTo(t, new Peer('reader', readerContract), {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { completions, lasts, runLine } from '../../../actors/console/command.ts'
 import type { Desk, Hearing } from '../../../actors/console/desk.ts'
-import type { Killed, RootControl, RunStatus } from '../../../protocol/console.ts'
+import type { Killed, Restarted, RootControl, RunStatus } from '../../../protocol/console.ts'
 import { liveKeysOf, settingsOfConfig } from '../../../src/config/live-settings.ts'
 import { parseConfig } from '../../../src/config/load.ts'
-import { runStatus, smallTree } from '../../support/statuses.ts'
+import { actorStatus, runStatus, smallTree } from '../../support/statuses.ts'
 
-const thread: Killed = { pid: null, waitedFor: null }
+const thread: Killed = { pid: null, waitedFor: null, state: 'crashed' }
 
 const { config } = parseConfig(
   'store: file:///s\ndataset: { path: d }\ntarget: { path: t }\ntrain: {}',
@@ -17,7 +17,10 @@ const { config } = parseConfig(
 /** A root that does what it is told, and tells of it. */
 function rootOf(
   status: RunStatus = runStatus({ actors: smallTree }),
-  { killed = thread }: { readonly killed?: Killed | null } = {},
+  {
+    killed = thread,
+    restarted = { did: 'ended', state: 'crashed' },
+  }: { readonly killed?: Killed | null; readonly restarted?: Restarted } = {},
 ) {
   const told: string[] = []
   let state = status.state
@@ -38,7 +41,10 @@ function rootOf(
       if (killed?.waitedFor) awaited({ work: killed.waitedFor, patienceMs: 60_000 })
       return killed
     },
-    restart: async (actor) => void told.push(`restart ${actor}`),
+    restart: async (actor) => {
+      told.push(`restart ${actor}`)
+      return restarted
+    },
     settings: () => ({ keys: liveKeysOf(config), configured, inForce }),
     set: async (changed) => {
       told.push(`set ${JSON.stringify(changed)}`)
@@ -111,18 +117,45 @@ test('console: kill says what it ended, and what it waited for', async () => {
   const cases: readonly [Killed | null, string][] = [
     [thread, `extractor/0 was ended; ${again}`],
     [
-      { pid: null, waitedFor: 'b1: 4 rows' },
+      { ...thread, waitedFor: 'b1: 4 rows' },
       'extractor/0 is inside native code (b1: 4 rows): it is ended once it is outside, ' +
         'waited for 60 s at most.\nextractor/0 was ended once it was outside ' +
         `native code (b1: 4 rows); ${again}`,
     ],
-    [{ pid: 77, waitedFor: null }, `extractor/0, process 77, was ended; ${again}`],
+    [{ ...thread, pid: 77 }, `extractor/0, process 77, was ended; ${again}`],
+    [{ ...thread, state: 'stopped' }, 'extractor/0 was ended; it stays stopped.'],
     [null, 'extractor/0 is not up: there was nothing to end.'],
   ]
   for (const [killed, said] of cases) {
     const { desk } = rootOf(undefined, { killed })
     assert.equal(await run(desk, 'kill extractor/0'), said)
   }
+})
+
+test('console: restart says what it did, and what it did not', async () => {
+  const first = 'extractor/0 finishes what it holds, then it starts again.'
+  const cases: readonly [Restarted, string][] = [
+    [
+      { did: 'ended', state: 'due' },
+      'extractor/0 has ended by order; its supervisor starts it again.',
+    ],
+    [{ did: 'ended', state: 'abandoned' }, 'extractor/0 has ended by order; it stays abandoned.'],
+    [{ did: 'started', state: 'running' }, 'extractor/0 was not up; it has been started.'],
+    [
+      { did: 'started', state: 'crashed' },
+      'extractor/0 was not up; it was started, and is crashed now: see `last` in `tree`.',
+    ],
+    [{ did: 'nothing', state: 'draining' }, 'extractor/0 is draining: nothing was done.'],
+  ]
+  for (const [restarted, said] of cases) {
+    const { desk } = rootOf(undefined, { restarted })
+    assert.equal(await run(desk, 'restart extractor/0'), `${first}\n${said}`)
+  }
+  const down = actorStatus('root', { children: [actorStatus('ledger', { state: 'crashed' })] })
+  const { desk } = rootOf(runStatus({ actors: down }), {
+    restarted: { did: 'started', state: 'running' },
+  })
+  assert.equal(await run(desk, 'restart ledger'), 'ledger was not up; it has been started.')
 })
 
 test('console: kill names the nearest actor, or all of them, and never a supervisor', async () => {
@@ -177,6 +210,11 @@ test('console: set alone shows what is in force, and what was configured', async
 test('console: a pause that took no hold is not said to have', async () => {
   const { desk } = rootOf(runStatus({ state: 'replaying' }))
   await assert.rejects(run(desk, 'pause'), { kind: 'invalid', message: /state=replaying/ })
+})
+
+test('console: nothing is said to go on that is at its end', async () => {
+  const { desk } = rootOf(runStatus({ state: 'draining' }))
+  await assert.rejects(run(desk, 'continue'), { kind: 'invalid', message: /state=draining/ })
 })
 
 test('console: a line that was begun is completed, actors after kill', () => {

@@ -149,7 +149,8 @@ test('a kill waits for the thread to come outside its gate, and says so', async 
   while (planted.tree.status().children[0]?.busy?.work !== 'inside') {
     await new Promise(setImmediate)
   }
-  assert.deepEqual(await planted.tree.kill('puppet'), { pid: null, waitedFor: 'inside' })
+  const { pid, waitedFor } = (await planted.tree.kill('puppet')) ?? assert.fail('it is not up')
+  assert.deepEqual({ pid, waitedFor }, { pid: null, waitedFor: 'inside' })
   await settled
   await planted.until(startOf('puppet', 2))
   assert.deepEqual(planted.wedged, [])

@@ -167,7 +167,8 @@ test('a kill ends a process at once, inside native code too', async (t) => {
   const pid = await client.ask.pid()
   const settled = Promise.allSettled([client.ask.insideGate({ ms: 60_000, announcedMs: 60_000 })])
   while (planted.tree.status().children[0]?.busy?.work !== 'inside') await sleep(10)
-  assert.deepEqual(await planted.tree.kill('puppet'), { pid, waitedFor: null })
+  const killed = (await planted.tree.kill('puppet')) ?? assert.fail('it is not up')
+  assert.deepEqual([killed.pid, killed.waitedFor], [pid, null])
   assert.ok(!isAlive({ pid }))
   // Not even its exit code is kept: it is no zombie.
   assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })

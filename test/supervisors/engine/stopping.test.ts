@@ -110,7 +110,8 @@ test('stop: nothing starts once it has begun, and a start under way fails', asyn
   const stopped = planted.tree.stop()
   await assert.rejects(started, /stopped before all was up/)
   await stopped
-  await planted.tree.restart('b')
+  assert.deepEqual(await planted.tree.restart('b'), { did: 'nothing', state: 'stopped' })
+  assert.equal(await planted.tree.kill('b'), null)
   assert.deepEqual(planted.story('started'), [])
 })
 

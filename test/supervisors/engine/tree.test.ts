@@ -153,8 +153,26 @@ test('restart policy: never and on-failure stay away, until they are ordered bac
   const states = () => planted.tree.status().children.map(({ state }) => state)
   assert.deepEqual(states(), ['stopped', 'stopped'])
 
-  await planted.tree.restart('never')
+  assert.deepEqual(await planted.tree.restart('never'), { did: 'started', state: 'running' })
   assert.deepEqual(states(), ['running', 'stopped'])
+  assert.equal((await planted.tree.kill('never'))?.state, 'stopped')
+  // One that does not come back by itself does by this order.
+  await planted.tree.restart('never')
+  assert.deepEqual(await planted.tree.restart('never'), { did: 'ended', state: 'running' })
+})
+
+test('restart: after a death it waits for no backoff; one that drains is left to it', async (t) => {
+  const backoff = { firstMs: 600_000, factor: 1, capMs: 600_000, jitter: 0, quietMs: 60_000 }
+  const input = { drainTakesMs: 200 }
+  const planted = plant(t, supervisor('root', [puppet('puppet', { input })], { backoff }))
+  await planted.tree.start()
+  const client = planted.tree.client('puppet', puppetContract)
+  await client.ask.die('throw').catch(() => undefined)
+  await planted.until((event) => event.kind === 'restarting')
+  assert.deepEqual(await planted.tree.restart('puppet'), { did: 'started', state: 'running' })
+  const restarted = planted.tree.restart('puppet')
+  assert.deepEqual(await planted.tree.restart('puppet'), { did: 'nothing', state: 'draining' })
+  assert.equal((await restarted).did, 'ended')
 })
 
 test('blame: a death that is the work’s fault is not charged to the child', async (t) => {
