@@ -11,7 +11,8 @@ import type { Prepared } from './run/preflight.ts'
  *     └── extractor/0 … N    one for each device; ask the reader for work
  *
  * A lost extractor costs its batch, which the reader hands to the next that asks. A lost reader
- * costs nothing: what is spooled or committed is no work any more.
+ * costs nothing: what is spooled or committed is no work any more, and what is being computed has a
+ * claim, which the next reader sees.
  */
 export const extraction = (run: Prepared, use = systemDiskUse): SupervisorSpec => ({
   id: 'extraction',

@@ -6,6 +6,7 @@ import { type Clock, sleep } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
 import { probe } from '../../src/probe.ts'
 import type { Claims } from '../../src/spool/claims.ts'
+import { BatchLeases } from './leases.ts'
 import { halves, type Missing, type PlannedBatches } from './planned.ts'
 
 /** How long a question for work waits for an answer. */
@@ -31,13 +32,6 @@ export interface ReaderParts {
   readonly quarantined: (samples: readonly QuarantinedSample[]) => Promise<void>
 }
 
-interface BatchLease {
-  readonly batch: Batch
-  readonly holder: string
-  /** `lost`: its holder is gone; `judged`: and its supervisor has heard, for it has come back. */
-  readonly state: 'held' | 'lost' | 'judged'
-}
-
 /** Hands out the plan's batches, takes back those of extractors that died, and knows the end. */
 export class Reader {
   readonly #parts: ReaderParts
@@ -53,7 +47,7 @@ export class Reader {
   readonly #suspects: Batch[] = []
   /** A single row each that ends its extractor: to be told as quarantined. */
   readonly #condemned: Batch[] = []
-  readonly #leases = new Map<string, BatchLease>()
+  readonly #leases: BatchLeases
   /** How often each holder has ended. */
   readonly #ends = new Map<string, number>()
   #reading: Promise<void> | undefined
@@ -63,13 +57,14 @@ export class Reader {
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
+    this.#leases = new BatchLeases(parts.claims)
   }
 
   async next(holder: string): Promise<NextBatch> {
     const { clock } = this.#parts
     const until = clock.now() + askMs
     const ends = this.#ends.get(holder)
-    this.#moveLeases(holder, 'lost', 'judged')
+    this.#leases.asks(holder)
     while (clock.now() < until) {
       // It ended while it waited: what it were lent now, nobody would ever give back.
       if (this.#ends.get(holder) !== ends) return { kind: 'later' }
@@ -83,14 +78,13 @@ export class Reader {
   }
 
   done(id: string): void {
-    if (!this.#leases.delete(id)) return
-    this.#done++
+    if (this.#leases.done(id)) this.#done++
   }
 
   /** Its thread is gone: what it held goes to another, once its death is judged. */
   holderEnded(holder: string): void {
     this.#ends.set(holder, (this.#ends.get(holder) ?? 0) + 1)
-    this.#moveLeases(holder, 'held', 'lost')
+    this.#leases.ended(holder)
   }
 
   get work(): string {
@@ -132,7 +126,7 @@ export class Reader {
     const { examined } = this.#parts.batches
     let rowsDone = examined.rows
     let tokensDone = examined.tokens
-    const leased = [...this.#leases.values()].map(({ batch }) => batch)
+    const { batches: leased } = this.#leases
     for (const batch of [...this.#ready, ...this.#suspects, ...this.#condemned, ...leased]) {
       rowsDone -= batch.rows.length
       tokensDone -= batch.tokenIds.length
@@ -145,30 +139,16 @@ export class Reader {
   }
 
   #lease(batch: Batch, holder: string): Batch {
-    this.#leases.set(batch.id, { batch, holder, state: 'held' })
+    this.#leases.lend(batch, holder)
     probe('reader.lent')
     // A copy travels: ours is lent again if its holder dies.
     return { ...batch, tokenIds: batch.tokenIds.slice() }
   }
 
-  #moveLeases(holder: string, from: BatchLease['state'], to: BatchLease['state']): void {
-    for (const [id, lease] of this.#leases) {
-      if (lease.holder === holder && lease.state === from)
-        this.#leases.set(id, { ...lease, state: to })
-    }
-  }
-
-  /**
-   * Its supervisor hears of a death later than we: until then, nobody is blamed for it. On a full
-   * disk it can blame nobody: then its claim stays though it has been heard of.
-   */
   #takeBackLost(): void {
-    const { claims } = this.#parts
-    for (const [id, { batch, holder, state }] of this.#leases) {
-      if (state === 'held' || (state === 'lost' && claims.holder(id) === holder)) continue
-      this.#leases.delete(id)
+    for (const batch of this.#leases.takeBack()) {
       // What is hunted stays the first: three that die in turn would look like a storm.
-      if (claims.isSuspect(id)) this.#suspects.unshift(batch)
+      if (this.#parts.claims.isSuspect(batch.id)) this.#suspects.unshift(batch)
       else this.#ready.unshift(batch)
     }
   }
@@ -178,6 +158,7 @@ export class Reader {
     this.#takeBackLost()
     for (let batch = this.#ready.shift(); batch; batch = this.#ready.shift()) {
       if (this.#moreToRead) void this.#readMore()
+      if (this.#leases.adopts(batch)) continue
       if (!this.#parts.claims.isSuspect(batch.id)) return batch
       this.#suspects.push(batch)
     }

@@ -99,6 +99,25 @@ test('reader: what an extractor held when it ended goes to the next that asks', 
   assert.notEqual(other.id, again.id)
 })
 
+test('reader: what an earlier reader lent goes on, and to nobody else', async (t) => {
+  const { reader, claims, take, finish } = await open(t)
+  claims.claim('b000000', { by: 'extractor/1', rows: 2 })
+  claims.claim('b000001', { by: 'extractor/2', rows: 2 })
+  claims.claim('b000002', { by: 'extractor/3', rows: 2 })
+  const first = await take('extractor/0')
+  assert.equal(first.id, 'b000003')
+  assert.equal(reader.status().batches.leased, 4)
+  reader.done('b000000')
+  assert.equal(reader.status().batches.done, 1, 'computed by the word of another')
+  // It has begun anew, and its supervisor has judged its end; the third one's was judged alone.
+  claims.forgive('extractor/2')
+  assert.equal((await take('extractor/2')).id, 'b000001')
+  claims.charge('extractor/3', { witnessed: true })
+  finish(first)
+  assert.equal((await take('extractor/0')).id, 'b000004')
+  assert.equal(reader.status().batches.leased, 2, 'the third is under suspicion')
+})
+
 test('reader: who ended while it waited for a batch is lent none', async (t) => {
   const { reader, take } = await open(t)
   reader.pause(true)
