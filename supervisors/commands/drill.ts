@@ -81,11 +81,11 @@ function remove(dir: string): void {
 }
 
 async function shown(one: Drill, ground: Ground, json: boolean): Promise<DrillReport> {
-  if (json) return await hold(one, ground)
+  if (json) return await ground.whileHere(hold(one, ground))
   process.stdout.write(`${openingText(one)}\n`)
   const isTerminal = process.stdout.isTTY
   if (isTerminal) process.stdout.write(`  under way, about ${one.seconds} s …`)
-  const report = await hold(one, ground)
+  const report = await ground.whileHere(hold(one, ground))
   process.stdout.write(`${isTerminal ? '\r\x1b[K' : ''}${reportText(report)}\n\n`)
   return report
 }

@@ -19,6 +19,7 @@ export class Ground {
   readonly #calm = new Map<string, Promise<Calm>>()
   readonly #open = new Set<Ending>()
   #count = 0
+  #isLeft = false
 
   constructor(materials: Materials, seed: number) {
     this.#materials = materials
@@ -33,8 +34,18 @@ export class Ground {
     return ending
   }
 
-  /** Ends whatever is under way, and takes away what it left. */
+  /** What is under way when the ground is left comes to nothing, and says nothing. */
+  async whileHere<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work
+    } finally {
+      if (this.#isLeft) await new Promise(() => undefined)
+    }
+  }
+
+  /** Ends whatever is under way, and takes away what it left: then the process ends. */
   async leave(): Promise<void> {
+    this.#isLeft = true
     for (const ending of this.#open) await ending.end()
   }
 
