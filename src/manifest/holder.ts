@@ -1,6 +1,6 @@
 /** Who holds a run: what the lock says of a supervisor, and what this machine can tell of one. */
 import { createHash, randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import { hasCode } from '../failure.ts'
@@ -15,6 +15,8 @@ const holderSchema = z.object({
   host: z.string(),
   /** Changes when the machine starts anew; then its process numbers mean nothing. */
   bootId: z.string(),
+  /** In which its process number means something: a container has one of its own. */
+  pidSpace: z.string().optional(),
   pid: z.int().positive(),
   /** When it started, in the machine's own ticks; absent where the system does not tell. */
   startTicks: z.number().optional(),
@@ -34,6 +36,7 @@ export const thisHolder = (writer: string): LockIdentity => ({
   writer,
   host: hostname(),
   bootId: bootId(),
+  pidSpace: pidSpace(),
   pid: process.pid,
   startTicks: lookAt(process.pid)?.startTicks,
   nonce: randomUUID(),
@@ -82,6 +85,15 @@ function bootId(): string {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
     return randomUUID()
+  }
+}
+
+/** Known on Linux only. */
+function pidSpace(): string | undefined {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return undefined
   }
 }
 

@@ -224,8 +224,10 @@ class Lock implements ManifestLock {
     return this.#options.clock.now() - Math.max(holder.at, lastModified) >= this.#ttlMs
   }
 
-  #isOfHere({ host, bootId }: Holder): boolean {
-    return host === this.#identity.host && bootId === this.#identity.bootId
+  /** Containers on one machine may share its name, and each counts processes by itself. */
+  #isOfHere({ host, bootId, pidSpace }: Holder): boolean {
+    const { host: here, bootId: boot, pidSpace: space } = this.#identity
+    return host === here && bootId === boot && pidSpace === space
   }
 
   /** Writes our beat in place of what was seen. False where another wrote since. */

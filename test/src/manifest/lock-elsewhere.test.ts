@@ -21,8 +21,21 @@ test('lock: a holder elsewhere that beats is found alive, after some waiting', a
   assert.equal(waits[0]?.holder.host, 'there')
 })
 
+test('lock: a holder in another container, of the same name and number, lives', async () => {
+  const { clock, acquire } = rig()
+  const far = await acquire(start({ pid: 1, pidSpace: 'pid:[1]' }))
+  const beat = () => {
+    void far.renew()
+    clock.setTimeout(beat, 10_000)
+  }
+  clock.setTimeout(beat, 10_000)
+  const here = start({ pid: 1, pidSpace: 'pid:[2]' })
+  await assert.rejects(passing(clock, acquire(here)), { kind: 'superseded', message: /pid=1/ })
+  await far.renew()
+})
+
 test('lock: a holder elsewhere, or of an earlier boot, that is silent is replaced', async () => {
-  for (const of of [{ host: 'there' }, { bootId: 'boot-0' }]) {
+  for (const of of [{ host: 'there' }, { bootId: 'boot-0' }, { pidSpace: 'pid:[1]' }]) {
     const { clock, acquire, waits } = rig([300])
     const gone = await acquire(start({ ...of, pid: 300 }))
     const lock = await passing(clock, acquire(start()))
