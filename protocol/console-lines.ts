@@ -37,14 +37,25 @@ const answer = z.discriminatedUnion('kind', [
 export type ConsoleAnswer = z.output<typeof answer>
 
 export const encodeAnswer = (told: ConsoleAnswer): string =>
-  `${JSON.stringify({ v: consoleVersion, ...told })}\n`
+  `${JSON.stringify({ v: consoleVersion, ...told }, marked)}\n`
+
+/** JSON has no NaN and no infinity, which a step that was skipped has for its loss. */
+const marked = (_: string, value: unknown): unknown =>
+  typeof value === 'number' && !Number.isFinite(value) ? { notFinite: String(value) } : value
+
+const notFinite = z.strictObject({ notFinite: z.enum(['NaN', 'Infinity', '-Infinity']) })
+
+const unmarked = (_: string, value: unknown): unknown => {
+  const { data } = notFinite.safeParse(value)
+  return data ? Number(data.notFinite) : value
+}
 
 const versioned = z.looseObject({ v: z.number() })
 
 /** @throws Failure `invalid`: it is of another version, or no answer; a SyntaxError: no JSON */
 export function decodeAnswer(line: string): ConsoleAnswer {
   // Of one who died amid an answer, half a line comes: no Failure, for it says nothing.
-  const told: unknown = JSON.parse(line)
+  const told: unknown = JSON.parse(line, unmarked)
   const { data } = versioned.safeParse(told)
   const known = data?.v === consoleVersion ? answer.safeParse(told).data : undefined
   if (known) return known

@@ -43,7 +43,7 @@ test('in order: results come as their items do, however long each takes', async 
   assert.equal(most, 4)
 })
 
-test('in order: after a failure, or an end, nothing begins and what runs is waited for', async () => {
+test('in order: after a failure, or an end, nothing begins; what runs is waited for', async () => {
   for (const wanted of ['failure', 'end']) {
     const [begun, ended]: [number[], number[]] = [[], []]
     const work = async (item: number) => {
