@@ -22,6 +22,7 @@ import {
 import * as files from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Random } from './clock.ts'
+import { syncFolderNow } from './lasting.ts'
 
 /** A name in a folder. */
 export interface Listed {
@@ -71,6 +72,8 @@ export interface DiskNow {
    */
   create(path: string, bytes: Uint8Array, how?: 'synced'): void
   rename(from: string, to: string): void
+  /** The names in it as they are outlive a crash of the machine: see `lasting.ts`. */
+  syncFolder(path: string): void
   /** No error where it is gone. */
   remove(path: string): void
   list(path: string): readonly Listed[]
@@ -134,6 +137,7 @@ export const systemDisk: Disk = {
     create: (path, bytes, how) =>
       writeFileSync(path, bytes, { flag: 'wx', flush: how === 'synced' }),
     rename: renameSync,
+    syncFolder: syncFolderNow,
     remove: (path) => rmSync(path, { force: true }),
     list: (path) => readdirSync(path, { withFileTypes: true }),
     readWhole: (path) => {

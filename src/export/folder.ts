@@ -3,6 +3,7 @@ import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { diskFailure } from '../disk-failure.ts'
 import { Failure, hasCode } from '../failure.ts'
+import { syncFolder } from '../lasting.ts'
 import { makeFolder } from '../new-folder.ts'
 import { readRange } from '../safetensors/read.ts'
 import { writeSynced } from './disk-room.ts'
@@ -117,6 +118,8 @@ async function write(dir: string, { name, parts }: FileToWrite): Promise<void> {
   const temporary = join(dir, partial(name))
   await writeSynced(temporary, parts)
   await rename(temporary, join(dir, name))
+  // The last vouches for the others: their names are to be there before its own.
+  await syncFolder(dir)
 }
 
 /** What a folder holds that was not to be there. */

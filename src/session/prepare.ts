@@ -20,6 +20,7 @@ import { type Clock, wallClock } from '../clock.ts'
 import { Failure, hasCode } from '../failure.ts'
 import { encodeGraph } from '../graph/encode.ts'
 import type { Graph } from '../graph/graph.ts'
+import { syncFile } from '../lasting.ts'
 import { makeFolder } from '../new-folder.ts'
 import { withholdOutputs } from './withheld-output.ts'
 
@@ -101,6 +102,8 @@ async function placeWeights(
       onCopy({ path: source, bytes: want.size })
       await copyFile(source, temporary)
       await utimes(temporary, want.atime, want.mtime)
+      // It is taken for whole by its size and time: a loss of power must not leave zeros of both.
+      await syncFile(temporary)
     }
   })
 }

@@ -8,6 +8,7 @@ import { link, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { hasCode } from '../failure.ts'
+import { syncFolder } from '../lasting.ts'
 import { makeFolder } from '../new-folder.ts'
 import { bodyBytes, bodyChunks, checkCrc } from './body.ts'
 import type { Body } from './store.ts'
@@ -136,16 +137,6 @@ export async function syncIfThere(folder: string): Promise<void> {
     await syncFolder(folder)
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error
-  }
-}
-
-/** Makes the names in a folder outlive a loss of power. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path)
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }
 

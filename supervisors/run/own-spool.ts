@@ -53,7 +53,7 @@ export function requireOwn({ dir, samples, run: found }: Waiting, run: string | 
 export async function takeSpool(work: string, run: string, use = systemDiskUse): Promise<Waiting> {
   const waiting = await waitingIn(work, use)
   requireOwn(waiting, run)
-  if (waiting.run !== run) writeOwner(work, run, use)
+  if (waiting.run !== run) writeOwner(waiting.dir, { work, run }, use)
   return waiting
 }
 
@@ -72,13 +72,20 @@ function ownerOf(work: string, { disk }: DiskUse): string | undefined {
   })
 }
 
-function writeOwner(work: string, run: string, { disk, random }: DiskUse): void {
+/** Lasting, as the samples are not: they may outlive a crash of the machine, and so must it. */
+function writeOwner(
+  spool: string,
+  { work, run }: { readonly work: string; readonly run: string },
+  { disk, random }: DiskUse,
+): void {
   const path = ownerFile(work)
   const temp = `${path}.${randomHex(random, 12)}.tmp`
   try {
-    // Synced, as the samples are not: they may outlive a crash of the machine, and so must it.
+    // What the run before has sent and removed must not come back as this one's.
+    disk.now.syncFolder(spool)
     disk.now.create(temp, Buffer.from(`${run}\n`), 'synced')
     disk.now.rename(temp, path)
+    disk.now.syncFolder(work)
   } catch (error) {
     disk.now.remove(temp)
     throw diskFailure(error, { what: 'whose the spool is was not written', path })

@@ -118,6 +118,13 @@ export class SimulatedDisk {
     }
   }
 
+  /** What was removed there is so for certain. */
+  syncFolder(folder: string): void {
+    for (const path of this.#ghosts.keys()) {
+      if (dirname(path) === folder) this.#ghosts.delete(path)
+    }
+  }
+
   remove(path: string): void {
     const kept = this.files.get(path)
     if (!kept) throw failed('ENOENT', 'unlink', path)
@@ -244,6 +251,7 @@ class Mounted implements Disk {
       create: (path, bytes, how) =>
         now('writes', path, () => disk.create(path, bytes, how === 'synced')),
       rename: (from, to) => now('renames', to, () => disk.rename(from, to)),
+      syncFolder: (path) => now('syncs', path, () => disk.syncFolder(path)),
       remove: (path) =>
         now('removes', path, () => {
           if (disk.files.has(path)) disk.remove(path)

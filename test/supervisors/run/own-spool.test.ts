@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { crc32 } from 'node:zlib'
+import { type Disk, systemDisk } from '../../../src/disk.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
 import { requireOwn, takeSpool, waitingIn } from '../../../supervisors/run/own-spool.ts'
 import { scratch } from '../../support/target-run.ts'
@@ -58,6 +59,40 @@ test('own spool: samples of which nothing says whose they are become this run’
   await assert.rejects(takeSpool(work, 'B'), ofAnother)
   await writeFile(join(work, 'spool-of-run'), '')
   assert.equal((await takeSpool(work, 'B')).run, undefined)
+})
+
+test('own spool: the owner outlives a loss of power, what was removed does not', async (t) => {
+  const { work, add, spool } = await spoolIn(t)
+  await takeSpool(work, 'A')
+  await spool.remove(await add('one'))
+  const story: string[] = []
+  const { now } = systemDisk
+  const told = (line: string, path: string) => void story.push(`${line} ${relative(work, path)}`)
+  const disk: Disk = {
+    ...systemDisk,
+    now: {
+      ...now,
+      create: (path, bytes, how) => {
+        told(`create ${how}`, path.replace(/\.[0-9a-f]+\.tmp$/, '.tmp'))
+        now.create(path, bytes, how)
+      },
+      rename: (from, to) => {
+        told('rename to', to)
+        now.rename(from, to)
+      },
+      syncFolder: (path) => {
+        told('sync', path)
+        now.syncFolder(path)
+      },
+    },
+  }
+  for (const run of ['B', 'B']) await takeSpool(work, run, { disk, random: Math.random })
+  assert.deepEqual(story, [
+    'sync spool',
+    'create synced spool-of-run.tmp',
+    'rename to spool-of-run',
+    'sync ',
+  ])
 })
 
 test('own spool: an id that cannot be read or written is told', async (t) => {
