@@ -8,6 +8,7 @@ import type { Log } from '../../src/log.ts'
 import { patientStore } from '../../src/store/patient.ts'
 import { type PermitOptions, Permits } from '../../src/store/permits.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
+import type { CompactRule } from './compactor.ts'
 import { HeldPermits } from './held-permits.ts'
 import type { LedgerInput } from './index.ts'
 import { leaseDesk } from './lease-desk.ts'
@@ -24,11 +25,17 @@ const inheritMs = 10 * 60_000
 
 const permitsUpTo = (max: number, options: PermitOptions) => new Permits(max, options)
 
-/** @param newPermits  of all requests to the store */
+/** What of a ledger may be given other than it is; default: as usual. */
+export interface LedgerParts {
+  /** Of all requests to the store. */
+  readonly newPermits?: typeof permitsUpTo
+  readonly compaction?: CompactRule
+}
+
 export async function begin(
   self: Actor<LedgerInput>,
   around: Surroundings,
-  newPermits = permitsUpTo,
+  { newPermits = permitsUpTo, compaction }: LedgerParts = {},
 ): Promise<void> {
   const { input, log } = self
   const { clock } = around
@@ -63,6 +70,7 @@ export async function begin(
     store,
     log,
     around,
+    compaction,
     replayed: () => life.send({ type: 'replayed' }),
     // A full spool on a slow disk takes long: the supervisor sees that it goes on.
     recovering: ({ checked, files }) => self.pulse.beat(`${checked} of ${files} spooled files`),

@@ -2,16 +2,22 @@ import { explain, isFailure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import type { Manifest } from '../../src/manifest/log.ts'
 
-/** A snapshot is written once so many segments lie beside it, whichever starts wrote them. */
-const compactEvery = 64
-/** Nobody reads a manifest for longer than this. */
-const graceMs = 10 * 60_000
+/** When a snapshot is written, and when what it covers goes. */
+export interface CompactRule {
+  /** Once so many segments lie beside the last one, whichever starts wrote them. */
+  readonly every: number
+  /** After it: nobody reads a manifest for longer than this. */
+  readonly graceMs: number
+}
+
+const usualRule: CompactRule = { every: 64, graceMs: 10 * 60_000 }
 
 export interface CompactorParts {
   readonly manifest: Manifest
   readonly log: Log
   /** The manifest is damaged: the run cannot go on. */
   readonly fatal: (error: unknown) => void
+  readonly rule?: CompactRule | undefined
 }
 
 /**
@@ -20,6 +26,7 @@ export interface CompactorParts {
  */
 export class Compactor {
   readonly #parts: CompactorParts
+  readonly #rule: CompactRule
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
   /** Our segments when a snapshot was begun last: one that was refused is not tried at each. */
@@ -27,6 +34,7 @@ export class Compactor {
 
   constructor(parts: CompactorParts) {
     this.#parts = parts
+    this.#rule = parts.rule ?? usualRule
   }
 
   /** What an earlier start left half sent goes: it is paid for, and nobody completes it. */
@@ -37,7 +45,8 @@ export class Compactor {
   /** Told after each segment. One that falls due while another is under way waits for the next. */
   committed(): void {
     const { appended, uncovered } = this.#parts.manifest
-    const isDue = uncovered >= compactEvery && appended - this.#begunAt >= compactEvery
+    const { every } = this.#rule
+    const isDue = uncovered >= every && appended - this.#begunAt >= every
     if (isDue) this.#run(() => this.#compact())
   }
 
@@ -63,7 +72,8 @@ export class Compactor {
   async #compact(): Promise<void> {
     const { manifest, log } = this.#parts
     this.#begunAt = manifest.appended
-    const { snapshot, removed } = await manifest.compact({ graceMs, signal: this.#stop.signal })
+    const how = { graceMs: this.#rule.graceMs, signal: this.#stop.signal }
+    const { snapshot, removed } = await manifest.compact(how)
     log.info({ snapshot, removed }, 'manifest compacted')
   }
 

@@ -11,7 +11,7 @@ import { freeBytes, openSpool } from '../../src/spool/spool.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { realSurroundings, type Surroundings } from '../../src/surroundings.ts'
 import { Committer } from './commit.ts'
-import { Compactor } from './compactor.ts'
+import { Compactor, type CompactRule } from './compactor.ts'
 import { Grants } from './grants.ts'
 import type { LedgerInput } from './index.ts'
 import { Ledger } from './ledger.ts'
@@ -32,6 +32,7 @@ export interface OpenParts {
   readonly store: ObjectStore
   readonly log: Log
   readonly around?: Surroundings
+  readonly compaction?: CompactRule | undefined
   /** The manifest is in memory. */
   readonly replayed: () => void
   /** Told after each spooled file. */
@@ -66,7 +67,12 @@ export async function openLedger(input: LedgerInput, parts: OpenParts): Promise<
   if (isNoteDamaged) manifest.noteAnew()
   log.info({ committed: table.stored, quarantined: table.quarantined }, 'manifest replayed')
   parts.replayed()
-  const compactor = new Compactor({ manifest, log, fatal: parts.fatal })
+  const compactor = new Compactor({
+    manifest,
+    log,
+    fatal: parts.fatal,
+    rule: parts.compaction,
+  })
   compactor.begin()
   const spool = await openSpool(join(input.work, 'spool'), around)
   const committer = new Committer({

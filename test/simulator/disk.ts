@@ -13,6 +13,14 @@ interface Kept {
   synced: boolean
 }
 
+/** A new name that a folder has not written down yet. */
+interface Renamed {
+  readonly from: string
+  readonly kept: Kept
+  readonly replaced: Kept | undefined
+  readonly at: number
+}
+
 /** A system writes back by itself what is older. */
 const writtenBackMs = 30_000
 const opMaxMs = 4
@@ -24,6 +32,8 @@ export class SimulatedDisk {
   readonly #folders = new Set<string>()
   /** Removed, and not yet for certain. */
   readonly #ghosts = new Map<string, { readonly kept: Kept; readonly removedAt: number }>()
+  /** By the new name; the product syncs no folder, so that each may be lost. */
+  readonly #renamed = new Map<string, Renamed>()
   /** Until then no byte more fits. */
   fullUntil = 0
   /** The next file that is spooled is damaged as it comes. */
@@ -51,11 +61,16 @@ export class SimulatedDisk {
     this.files.clear()
     this.#folders.clear()
     this.#ghosts.clear()
+    this.#renamed.clear()
   }
 
   /** The machine crashes. */
   crash(): void {
     const { now } = this.#world
+    for (const [to, renamed] of this.#renamed) {
+      if (now - renamed.at <= writtenBackMs) this.#undo(to, renamed)
+    }
+    this.#renamed.clear()
     for (const [path, kept] of [...this.files]) {
       if (kept.synced || now - kept.writtenAt > writtenBackMs) continue
       this.#torn(path, kept)
@@ -65,6 +80,15 @@ export class SimulatedDisk {
       if (comesBack && !this.files.has(path)) this.files.set(path, kept)
     }
     this.#ghosts.clear()
+  }
+
+  /** By chance the file has its old name again, and the one in whose place it came is there. */
+  #undo(to: string, { from, kept, replaced }: Renamed): void {
+    if (this.files.get(to) !== kept || this.#world.draw() >= 0.3) return
+    this.#world.tell(() => `disk: ${basename(to)} has its old name`)
+    this.files.delete(to)
+    this.files.set(from, kept)
+    if (replaced) this.files.set(to, replaced)
   }
 
   #torn(path: string, kept: Kept): void {
@@ -110,6 +134,8 @@ export class SimulatedDisk {
     const kept = this.files.get(from)
     if (!kept) throw failed('ENOENT', 'rename', from)
     this.#requireFolder(to, 'rename')
+    const replaced = this.files.get(to)
+    this.#renamed.set(to, { from, kept, replaced, at: this.#world.now })
     this.files.delete(from)
     this.files.set(to, kept)
     if (this.rotsNext && to.endsWith('.safetensors')) {

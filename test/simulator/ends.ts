@@ -10,6 +10,7 @@ const causes = [
   'did not answer in time',
   'stays unavailable',
   'SlowDown',
+  'the drain did not end',
   'ENOSPC',
 ]
 

@@ -1,6 +1,9 @@
 import type { Lease, StoredWord } from '../../protocol/ledger.ts'
 import type { Actor } from '../../protocol/lifecycle.ts'
+import type { Disk } from '../../src/disk.ts'
 import { Failure } from '../../src/failure.ts'
+import { lockKey } from '../../src/manifest/holder.ts'
+import { segmentsPrefix, snapshotsPrefix } from '../../src/manifest/names.ts'
 import { Permits } from '../../src/store/permits.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
@@ -103,10 +106,12 @@ const tellsDeathsTwice: Parts = {
 
 /** Permits of an asker that has died are still given out. */
 const leaksPermits = withLedger((self, around) =>
-  realBegins.ledger(self, around, (max, options) => {
-    const permits = new Permits(max, options)
-    permits.askerEnded = () => undefined
-    return permits
+  realBegins.ledger(self, around, {
+    newPermits: (max, options) => {
+      const permits = new Permits(max, options)
+      permits.askerEnded = () => undefined
+      return permits
+    },
   }),
 )
 
@@ -156,6 +161,20 @@ const countsOneTooMany: Parts = {
   filling: (spec) => ({ ...spec, restarts: { ...spec.restarts, max: spec.restarts.max - 1 } }),
 }
 
+/** The same disk, as an object of functions that others may take the place of. */
+const delegate = (disk: Disk): Disk => ({
+  makeFolder: (path) => disk.makeFolder(path),
+  create: (path, parts) => disk.create(path, parts),
+  rename: (from, to) => disk.rename(from, to),
+  remove: (path) => disk.remove(path),
+  list: (path) => disk.list(path),
+  freeBytes: (path) => disk.freeBytes(path),
+  open: (path) => disk.open(path),
+  readWhole: (path) => disk.readWhole(path),
+  fill: (room, path, want) => disk.fill(room, path, want),
+  now: disk.now,
+})
+
 /** What a crash left in the spool is not looked for. */
 const forgetsTheSpool: Parts = {
   ...sound,
@@ -164,9 +183,61 @@ const forgetsTheSpool: Parts = {
 
 const blind = (around: Surroundings): Surroundings => {
   const { disk } = around
-  const list: typeof disk.list = async (path) => (path === spool ? [] : await disk.list(path))
-  const wrapped = Object.assign(Object.create(disk) as typeof disk, { list })
-  return { ...around, disk: wrapped }
+  const list: Disk['list'] = async (path) => (path === spool ? [] : await disk.list(path))
+  return { ...around, disk: { ...delegate(disk), list } }
+}
+
+/** No silence is ever too long. */
+const seesLifeEverywhere: Parts = {
+  ...sound,
+  vessel: (vessel) => {
+    let beats = 0
+    const reading = () => ({ ...vessel.reading(), beats: ++beats })
+    return Object.assign(Object.create(vessel) as typeof vessel, { reading })
+  },
+}
+
+/** What lasts is measured by the clock that people set. */
+const measuresByTheWall: Parts = {
+  ...sound,
+  around: (around) => ({ ...around, clock: around.wall }),
+}
+
+/** The run is taken, whoever holds it. */
+const heedsNoLock = withStore('process', (store) => {
+  let isOurs = false
+  return {
+    ...store,
+    head: async (key) => (key === lockKey && !isOurs ? undefined : await store.head(key)),
+    putIfAbsent: async (key, body, options) => {
+      if (key !== lockKey) return await store.putIfAbsent(key, body, options)
+      isOurs = true
+      await store.put(key, body, options)
+      return true
+    },
+  }
+})
+
+/** What a snapshot covers goes before the snapshot is there. */
+const removesBeforeItsSnapshot = withStore('ledger', (store) => ({
+  ...store,
+  put: async (key, body, options) => {
+    if (key.startsWith(snapshotsPrefix)) {
+      for await (const segment of store.list(segmentsPrefix)) await store.remove(segment.key)
+    }
+    return await store.put(key, body, options)
+  },
+}))
+
+/** What must outlive a crash of the machine is written like all else. */
+const syncsNoFile: Parts = {
+  ...sound,
+  around: (around) => {
+    const { disk } = around
+    const { now } = disk
+    const create: typeof now.create = (path, bytes) => now.create(path, bytes)
+    return { ...around, disk: { ...delegate(disk), now: { ...now, create } } }
+  },
 }
 
 export const faultyParts: Readonly<Record<string, Parts>> = {
@@ -181,4 +252,9 @@ export const faultyParts: Readonly<Record<string, Parts>> = {
   'leases again what is done': leasesAgain,
   'counts one restart too many': countsOneTooMany,
   'forgets the spool': forgetsTheSpool,
+  'syncs no file': syncsNoFile,
+  'sees life everywhere': seesLifeEverywhere,
+  'measures by the wall clock': measuresByTheWall,
+  'heeds no lock': heedsNoLock,
+  'removes before its snapshot': removesBeforeItsSnapshot,
 }

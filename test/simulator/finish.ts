@@ -21,7 +21,7 @@ export interface Finished {
   readonly invariants: Invariants
   readonly disk: SimulatedDisk
   readonly code: number
-  readonly crashes: number
+  readonly extractorDeaths: number
 }
 
 /** Deaths at one batch that make it suspect, or its only row. */
@@ -29,7 +29,7 @@ const blamedMax = 3
 
 /** What does not; undefined where all is well. */
 export function finish(finished: Finished): string | undefined {
-  const { crashes, code, disk, invariants, workload } = finished
+  const { extractorDeaths, code, disk, invariants, workload } = finished
   const names = [...disk.files.keys()].map((path) => basename(path))
   const seen: Seen = {
     entries: invariants.committed,
@@ -47,7 +47,7 @@ export function finish(finished: Finished): string | undefined {
   const quarantined = hashesOf(finished, 'quarantined')
   // Whoever is killed often enough at the same batch is rightly taken for its victim.
   const wrongly = quarantined.find((hash) => !workload.evilHashes.has(hash))
-  if (wrongly !== undefined && crashes < blamedMax) return `wrongly quarantined: ${wrongly}`
+  if (wrongly !== undefined && extractorDeaths < blamedMax) return `wrongly quarantined: ${wrongly}`
   if (code === (quarantined.length > 0 ? 1 : 0)) return undefined
   return `exit code ${code} with ${quarantined.length} quarantined`
 }

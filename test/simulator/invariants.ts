@@ -24,6 +24,8 @@ export interface Expected {
 export class Invariants {
   /** What segments in the store name; of two for one sample, what was stored. */
   readonly committed = new Map<string, ManifestEntry>()
+  /** Of each file of the manifest that there is: whom it names. */
+  readonly #files = new Map<string, readonly string[]>()
   readonly #objects = new Map<string, { readonly bytes: number; readonly crc32: number }>()
   readonly #expected: ReadonlyMap<string, Expected>
   /** What was seen to be broken; told at the next look. */
@@ -45,9 +47,7 @@ export class Invariants {
   /** An object in the store has changed. */
   changed(key: string, bytes: Buffer | undefined): void {
     if (key.startsWith('hidden-states/')) this.#sampleChanged(key, bytes)
-    if (key.startsWith('manifest/segments/') && bytes) {
-      for (const entry of entriesIn(key, bytes)) this.#named(entry)
-    }
+    if (isOfManifest(key)) this.#manifestChanged(key, bytes)
   }
 
   /** A local file goes: whole, it must be named by a segment. */
@@ -58,6 +58,19 @@ export class Invariants {
     if (isWholeFile && this.committed.get(sample.hash)?.status !== 'stored') {
       this.broken(`a spooled file was removed before its commit. hash=${sample.hash}`)
     }
+  }
+
+  #manifestChanged(key: string, bytes: Buffer | undefined): void {
+    const before = this.#files.get(key)
+    const entries = bytes ? entriesIn(key, bytes) : []
+    this.#files.set(
+      key,
+      entries.map(({ hash }) => hash),
+    )
+    for (const entry of entries) this.#named(entry)
+    const left = before && new Set([...this.#files.values()].flat())
+    const lost = before?.find((hash) => !left?.has(hash))
+    if (lost !== undefined) this.broken(`committed, and no file names it any more. hash=${lost}`)
   }
 
   #sampleChanged(key: string, bytes: Buffer | undefined): void {
@@ -91,6 +104,9 @@ export class Invariants {
     return new Map([...this.#objects].map(([key, { bytes }]) => [key, bytes]))
   }
 }
+
+const isOfManifest = (key: string): boolean =>
+  key.startsWith('manifest/segments/') || key.startsWith('manifest/snapshots/')
 
 /** None where the file is not whole: nobody may go by it then. */
 function entriesIn(key: string, bytes: Buffer): ManifestEntry[] {

@@ -1,6 +1,6 @@
 import type { Log } from '../../src/log.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
-import type { Start } from '../../supervisors/engine/vessel.ts'
+import type { Start, Vessel } from '../../supervisors/engine/vessel.ts'
 import { extraction } from '../../supervisors/extraction.ts'
 import type { Job } from '../../supervisors/job.ts'
 import { extracting } from '../../supervisors/job.ts'
@@ -29,6 +29,8 @@ export interface MachineParts {
   readonly workload: Workload
   readonly parts: Parts
   readonly log: Log
+  /** What tells it from other machines, in a lock and in the event log. */
+  readonly name: string
   /** An actor ended by itself, or was ended. */
   readonly onDeath: (id: string, how: 'by itself' | 'by order') => void
 }
@@ -40,6 +42,9 @@ export class Machine {
   #host = 0
   #boots = 0
   #pids = 100
+  /** Milliseconds by which its clock is wrong. */
+  #clockOff = 0
+  readonly #vessels = new Map<Life, Vessel>()
   process: Life | null = null
   #run: RunProcess | null = null
   /** Each actor's newest life. */
@@ -47,17 +52,19 @@ export class Machine {
   ended: Ended | null = null
 
   constructor(parts: MachineParts) {
-    this.#parts = parts
+    const { log, name } = parts
+    this.#parts = { ...parts, log: name === '' ? log : log.child({ elsewhere: true }) }
     this.disk = new SimulatedDisk(parts.world)
   }
 
   start(): void {
     const { world, workload } = this.#parts
     const pid = ++this.#pids
-    const life = new Life(world, `process ${pid}`)
+    const life = new Life(world, `process ${pid}${this.#suffix}`)
     this.process = life
     this.ended = null
     this.actors.clear()
+    this.#vessels.clear()
     life.onEnd((error) => {
       this.ended ??= { kind: 'died', error }
     })
@@ -81,6 +88,22 @@ export class Machine {
   /** Actors that live, in the order of their start. */
   get living(): Life[] {
     return [...this.actors.values()].filter((life) => life.alive)
+  }
+
+  /** It has said that it is ready, and nothing that it announced takes long. */
+  isWatched(life: Life): boolean {
+    const reading = this.#vessels.get(life)?.reading()
+    return reading !== undefined && reading.beats > 0 && !reading.busy
+  }
+
+  setClock(ms: number): void {
+    this.#clockOff += ms
+  }
+
+  /** Of the names of its lives. */
+  get #suffix(): string {
+    const { name } = this.#parts
+    return name === '' ? '' : ` ${name}`
   }
 
   async order(actor: string): Promise<void> {
@@ -125,7 +148,7 @@ export class Machine {
     const { store, world } = this.#parts
     return {
       clock: life.clock,
-      wall: life.clock,
+      wall: { ...life.clock, now: () => world.now + this.#clockOff },
       random: life.random,
       disk: this.disk.for(life),
       monotonic: () => world.now,
@@ -143,15 +166,19 @@ export class Machine {
       begins: parts.begins,
       around: (actor: Life) => parts.around(this.#surroundings(actor), actor.name),
     }
-    const [host, bootId] = [`host ${this.#host}`, `boot ${this.#boots}`]
+    const [host, bootId] = [`${this.#parts.name}host ${this.#host}`, `boot ${this.#boots}`]
     const carry = (start: Start) => {
-      const name = `${start.spec.id}#${start.generation}`
+      const name = `${start.spec.id}#${start.generation}${this.#suffix}`
       const actor = new Life(life.world, name, life)
       this.actors.set(start.spec.id, actor)
       actor.onEnd((error) =>
         this.#parts.onDeath(start.spec.id, error === undefined ? 'by order' : 'by itself'),
       )
-      return new SimulatedVessel({ process: life, start: parts.start(start), inside, life: actor })
+      const vessel = parts.vessel(
+        new SimulatedVessel({ process: life, start: parts.start(start), inside, life: actor }),
+      )
+      this.#vessels.set(actor, vessel)
+      return vessel
     }
     return {
       ...parts.around(this.#surroundings(life), 'process'),

@@ -1,6 +1,6 @@
 import type { SupervisorSpec } from '../../protocol/child.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
-import type { Start } from '../../supervisors/engine/vessel.ts'
+import type { Start, Vessel } from '../../supervisors/engine/vessel.ts'
 import type { SimulatedStore } from './store.ts'
 import { type Begins, realBegins } from './vessel.ts'
 
@@ -10,6 +10,7 @@ export interface Parts {
   /** Of an actor's surroundings, or the process's. */
   readonly around: (surroundings: Surroundings, whose: string) => Surroundings
   readonly start: (start: Start) => Start
+  readonly vessel: (vessel: Vessel) => Vessel
   /** Of those who fill the spool. */
   readonly filling: (spec: SupervisorSpec) => SupervisorSpec
   /** The machine has crashed, and its disk kept what was synced. */
@@ -21,6 +22,7 @@ export const sound: Parts = {
   begins: realBegins,
   around: (surroundings) => surroundings,
   start: (start) => start,
+  vessel: (vessel) => vessel,
   filling: (spec) => spec,
   machineCrashed: () => undefined,
 }

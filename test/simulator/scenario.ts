@@ -15,6 +15,12 @@ export type Fault =
   | { readonly kind: 'machine'; readonly at: number; readonly disk: 'unsynced lost' | 'lost' }
   /** One actor, again and again. */
   | { readonly kind: 'storm'; readonly at: number; readonly actor: string; readonly times: number }
+  /** An actor does nothing and answers nobody any more, and lives. */
+  | { readonly kind: 'hang'; readonly at: number; readonly pick: number }
+  /** The machine's clock is set. */
+  | { readonly kind: 'clock'; readonly at: number; readonly ms: number }
+  /** Someone starts the same run on another machine as well; that one goes away after so long. */
+  | { readonly kind: 'second'; readonly at: number; readonly ms: number }
   /** A person orders an actor's end, or the run's. */
   | { readonly kind: 'order'; readonly at: number; readonly pick: number }
   | { readonly kind: 'stop'; readonly at: number }
@@ -77,7 +83,7 @@ function faultsOf(random: Random, requestFaults: number): Fault[] {
     last += Math.floor(2 ** (random() * gapBits))
     return last
   }
-  const faults: Fault[] = Array.from({ length: 6 + below(20) }, () => crash(random, next()))
+  const faults: Fault[] = Array.from({ length: 4 + below(18) }, () => crash(random, next()))
   const at = () => below(last)
   if (random() < 0.2) {
     const actor = pickOf(['uploader/0', 'ledger', 'reader'], random)
@@ -86,6 +92,8 @@ function faultsOf(random: Random, requestFaults: number): Fault[] {
   if (random() < 0.15) faults.push({ kind: 'stop', at: at() })
   if (random() < 0.4) faults.push({ kind: 'rot', at: at() })
   if (random() < 0.15) faults.push({ kind: 'full', at: at(), ms: below(20_000) })
+  if (random() < 0.15) faults.push({ kind: 'clock', at: at(), ms: pickOf(clockMs, random) })
+  if (random() < 0.15) faults.push({ kind: 'second', at: at(), ms: below(60_000) })
   if (random() < 0.15) faults.push({ kind: 'away', at: at(), ms: below(60_000) })
   for (let left = below(requestFaults); left > 0; left--) {
     const fault = pickOf(faultsOfRequests, random)
@@ -98,10 +106,14 @@ function crash(random: Random, at: number): Fault {
   const chance = random()
   if (chance < 0.45) return { kind: 'actor', at, pick: random() }
   if (chance < 0.77) return { kind: 'asking', at, pick: random() }
+  if (chance < 0.78) return { kind: 'hang', at, pick: random() }
   if (chance < 0.82) return { kind: 'order', at, pick: random() }
   if (chance < 0.92) return { kind: 'process', at }
   return { kind: 'machine', at, disk: random() < 0.7 ? 'unsynced lost' : 'lost' }
 }
+
+/** Back by an hour, as at the end of a summer, or on. */
+const clockMs = [-3_600_000, -3_600_000, 3_600_000] as const
 
 const faultsOfRequests: readonly RequestFault[] = [
   'lost',

@@ -1,13 +1,15 @@
 import { basename } from 'node:path'
 import type { Log } from '../../src/log.ts'
+import { lockKey } from '../../src/manifest/holder.ts'
 import { parseSpoolName } from '../../src/spool/name.ts'
 import { extracting } from '../../supervisors/job.ts'
 import { root } from '../../supervisors/root.ts'
 import { Deaths } from './deaths.ts'
 import { refusedHalf, unexplained } from './ends.ts'
 import { finish } from './finish.ts'
+import { Holders } from './holders.ts'
 import { Invariants, Violation } from './invariants.ts'
-import { type Ended, Machine } from './machine.ts'
+import { type Ended, Machine, type MachineParts } from './machine.ts'
 import { type Parts, sound } from './parts.ts'
 import type { Scenario } from './scenario.ts'
 import { SimulatedStore } from './store.ts'
@@ -30,6 +32,7 @@ export interface Outcome {
 export interface ErrorLine {
   readonly msg: string
   readonly child?: string
+  readonly elsewhere?: true
   readonly err?: { readonly message: string }
 }
 
@@ -46,6 +49,8 @@ export interface SimulateOptions {
 const startsMax = 200
 /** Nothing changes on disk or in the store for so long, and nothing hinders it: it never will. */
 const stillMs = 5 * 60_000
+/** From then on nobody answers; the longest that its supervisor may wait for a sign of life. */
+const hungMaxMs = 6 * 60_000
 /** From the end of a process to its next start, by the launcher or a person. */
 const againMs = 1_000
 
@@ -68,6 +73,12 @@ class Simulation {
   readonly #trouble: Trouble
   /** By hash: the ledger that named it in a segment. */
   readonly #committedBy = new Map<string, Life>()
+  readonly #holders = new Holders()
+  readonly #machineParts: Omit<MachineParts, 'name' | 'onDeath'>
+  /** Where someone runs the same as well. */
+  #second: Machine | undefined
+  readonly #hanging = new Set<Life>()
+  #extractorDeaths = 0
   #movedAt = 0
   #starts = 0
   #isOver = false
@@ -86,21 +97,30 @@ class Simulation {
     this.#invariants = new Invariants(workload.expected)
     const { world } = this
     this.#deaths = new Deaths(world)
-    this.#machine = new Machine({
-      world,
-      store: this.#store,
-      workload,
-      parts,
-      log,
+    this.#machineParts = { world, store: this.#store, workload, parts, log }
+    this.#machine = this.#newMachine('', (id) => this.#deaths.note(id))
+    this.#machine.disk.onMissing = (path, life) => this.#missed(path, life)
+    this.#store.onChange = (key, bytes, by) => this.#changed(key, { bytes, by })
+    this.#store.onAsk = ({ life }) => this.#asked(life.root)
+    this.#trouble = new Trouble(scenario, {
+      ...{ world, machine: this.#machine, store: this.#store },
+      second: (ms) => this.#startSecond(ms),
+      hung: (life) => this.#hung(life),
+    })
+    world.onStep = () => this.#trouble.injectDue()
+  }
+
+  #newMachine(name: string, died: (id: string) => void): Machine {
+    const machine = new Machine({
+      ...this.#machineParts,
+      name,
       onDeath: (id, how) => {
-        if (how === 'by itself') this.#deaths.note(id)
+        if (id.startsWith('extractor/')) this.#extractorDeaths++
+        if (how === 'by itself') died(id)
       },
     })
-    this.#store.onChange = (key, bytes) => this.#changed(key, bytes)
-    this.#machine.disk.onRemove = (path, bytes) => this.#invariants.removed(path, bytes)
-    this.#machine.disk.onMissing = (path, life) => this.#missed(path, life)
-    this.#trouble = new Trouble(scenario, { world, machine: this.#machine, store: this.#store })
-    world.onStep = () => this.#trouble.injectDue()
+    machine.disk.onRemove = (path, bytes) => this.#invariants.removed(path, bytes)
+    return machine
   }
 
   get crashes(): number {
@@ -120,7 +140,7 @@ class Simulation {
       throw error
     } finally {
       process.off('unhandledRejection', unhandled)
-      this.#machine.process?.end('the simulation is over')
+      for (const machine of [this.#machine, this.#second]) machine?.process?.end('all is over')
       this.world.close()
     }
   }
@@ -135,29 +155,57 @@ class Simulation {
 
   #look(): void {
     this.#invariants.check()
-    const { maxParallel } = this.#scenario
-    const open = this.#store.openOf(() => true)
-    if (open > maxParallel) throw new Violation(`requests open at once: ${open} of ${maxParallel}`)
-    if (this.world.now - this.#movedAt > stillMs) throw new Violation('the run stands still')
+    const isStill = this.#hanging.size === 0 && this.world.now - this.#movedAt > stillMs
+    if (isStill) throw new Violation('the run stands still')
+    const bug = this.#second?.ended ? unexplained(this.#second.ended) : undefined
+    if (bug !== undefined) throw new Violation(`of two supervisors: ${bug}`)
     const { ended } = this.#machine
     if (ended) this.#processEnded(ended)
   }
 
+  #asked(process: Life): void {
+    const { maxParallel } = this.#scenario
+    const open = this.#store.openOf((life) => life.root === process)
+    if (open > maxParallel)
+      this.#invariants.broken(`requests open at once: ${open} of ${maxParallel}`)
+  }
+
+  #startSecond(ms: number): void {
+    if (this.#second?.process?.alive) return
+    const second = this.#newMachine('elsewhere', () => undefined)
+    this.#second = second
+    second.start()
+    this.world.plan(ms, null, () => second.process?.end('goes away'))
+  }
+
+  #hung(life: Life): void {
+    this.#hanging.add(life)
+    life.onEnd((error) => {
+      this.#hanging.delete(life)
+      this.#movedAt = this.world.now
+      if (error === undefined) this.#deaths.note(life.name.split('#', 1)[0] ?? '')
+    })
+    this.world.plan(hungMaxMs, null, () => {
+      if (life.alive) this.#invariants.broken(`${life.name} hangs, and nobody ends it`)
+    })
+  }
+
   /** A line that an actor, or the process, has written of an error. */
-  heard({ msg, child, err }: ErrorLine): void {
-    if (msg !== 'gave up' || child === undefined) return
+  heard({ msg, child, err, elsewhere }: ErrorLine): void {
+    if (msg !== 'gave up' || child === undefined || elsewhere) return
     const wrong = this.#deaths.judge(child, err?.message ?? '')
     if (wrong !== undefined) this.#invariants.broken(wrong)
   }
 
-  #changed(key: string, bytes: Buffer | undefined): void {
+  #changed(key: string, { bytes, by }: { bytes: Buffer | undefined; by: Life | null }): void {
     const before = this.#invariants.committed.size
     this.#invariants.changed(key, bytes)
-    if (!key.startsWith('manifest/lock')) this.#movedAt = this.world.now
-    if (this.#invariants.committed.size === before) return
-    const ledger = this.#machine.actors.get('ledger')
+    const taken = this.#holders.changed(key, bytes, by)
+    if (taken !== undefined) this.#invariants.broken(taken)
+    if (key !== lockKey) this.#movedAt = this.world.now
+    if (this.#invariants.committed.size === before || !by) return
     for (const hash of this.#invariants.committed.keys()) {
-      if (ledger && !this.#committedBy.has(hash)) this.#committedBy.set(hash, ledger)
+      if (!this.#committedBy.has(hash)) this.#committedBy.set(hash, by)
     }
   }
 
@@ -195,7 +243,7 @@ class Simulation {
       invariants: this.#invariants,
       disk: this.#machine.disk,
       code: ended.result.code,
-      crashes: this.crashes,
+      extractorDeaths: this.#extractorDeaths,
     })
     if (broken !== undefined) throw new Violation(broken)
     this.#isOver = true

@@ -28,6 +28,12 @@ const lineMaxMs = 15
 const patienceMs = 5_000
 const lateMaxMs = 60_000
 
+/** What an object becomes, by whose request. */
+interface Change {
+  readonly bytes: Buffer | undefined
+  readonly by: Life | null
+}
+
 /** What the world sees of a request. */
 export interface Seen {
   readonly life: Life
@@ -50,7 +56,7 @@ export class SimulatedStore {
   /** Who waits for an answer, or would. */
   readonly open = new Set<Life[]>()
   /** An object has changed: its bytes now; undefined: it is gone. */
-  onChange: (key: string, bytes: Buffer | undefined) => void = () => undefined
+  onChange: (key: string, bytes: Buffer | undefined, by: Life | null) => void = () => undefined
   onAsk: (seen: Seen) => void = () => undefined
 
   constructor(
@@ -81,7 +87,7 @@ export class SimulatedStore {
           const kept = half ? sent.subarray(0, sent.length >> 1) : sent
           const said = await objects.put(key, kept, options(half, given))
           this.#halved(key, half)
-          this.#changed(key, 'puts', kept)
+          this.#changed(key, 'puts', { bytes: kept, by: life })
           return this.#said(said)
         })
       },
@@ -91,7 +97,7 @@ export class SimulatedStore {
           const kept = half ? sent.subarray(0, sent.length >> 1) : sent
           const taken = await objects.putIfAbsent(key, kept, options(half, given))
           if (taken) this.#halved(key, half)
-          if (taken) this.#changed(key, 'puts new', kept)
+          if (taken) this.#changed(key, 'puts new', { bytes: kept, by: life })
           return taken
         })
       },
@@ -99,7 +105,7 @@ export class SimulatedStore {
         const sent = bytesOf(body)
         return ask('puts match', key, async () => {
           const taken = await objects.putIfMatch(key, sent, etag, options(false, given))
-          if (taken) this.#changed(key, 'puts match', sent)
+          if (taken) this.#changed(key, 'puts match', { bytes: sent, by: life })
           return taken
         })
       },
@@ -115,7 +121,7 @@ export class SimulatedStore {
       remove: (key) =>
         ask('removes', key, async () => {
           await objects.remove(key)
-          this.#changed(key, 'removes', undefined)
+          this.#changed(key, 'removes', { bytes: undefined, by: life })
         }),
       close: () => undefined,
     }
@@ -132,10 +138,10 @@ export class SimulatedStore {
     return this.acknowledges === 'etag' && said.etag !== undefined ? { etag: said.etag } : said
   }
 
-  #changed(key: string, what: string, bytes: Buffer | undefined): void {
+  #changed(key: string, what: string, { bytes, by }: Change): void {
     this.#world.tell(() => `store: ${what} ${masked(key)}`)
     this.#putAt.set(key, this.#world.now)
-    this.onChange(key, bytes)
+    this.onChange(key, bytes, by)
   }
 
   #halved(key: string, half: boolean): void {
@@ -147,7 +153,7 @@ export class SimulatedStore {
   removeHalf(key: string): void {
     this.halves.delete(key)
     void this.objects.remove(key)
-    this.#changed(key, 'is rid of', undefined)
+    this.#changed(key, 'is rid of', { bytes: undefined, by: null })
   }
 
   /** Of what was put so lately, chance takes half away. */
@@ -155,7 +161,7 @@ export class SimulatedStore {
     for (const [key, at] of this.#putAt) {
       if (this.#world.now - at > withinMs || this.#world.draw() < 0.5) continue
       void this.objects.remove(key)
-      this.#changed(key, 'loses', undefined)
+      this.#changed(key, 'loses', { bytes: undefined, by: null })
     }
   }
 
@@ -166,9 +172,9 @@ export class SimulatedStore {
     this.#requests++
     if (fault)
       this.#world.tell(() => `line: ${life.name} ${seen.what} ${masked(seen.key)}: ${fault}`)
-    this.onAsk(seen)
     const mark = [life]
     this.open.add(mark)
+    this.onAsk(seen)
     return new Promise<T>((resolve, reject) => {
       const over = (settle: () => void) => {
         this.open.delete(mark)

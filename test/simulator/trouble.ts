@@ -9,6 +9,10 @@ interface Hit {
   readonly world: World
   readonly machine: Machine
   readonly store: SimulatedStore
+  /** Starts the run on another machine too, for so long. */
+  readonly second: (ms: number) => void
+  /** An actor hangs. */
+  readonly hung: (life: Life) => void
 }
 
 /** Until an actor that is struck again and again is there. */
@@ -46,6 +50,8 @@ export class Trouble {
   #victimsOf({ kind }: Fault): readonly Life[] | undefined {
     const { machine, store } = this.#hit
     if (kind === 'actor' || kind === 'order') return machine.living
+    if (kind === 'hang')
+      return machine.living.filter((life) => !life.hangs && machine.isWatched(life))
     if (kind !== 'asking') return undefined
     return machine.living.filter((life) => store.openOf((other) => other === life) > 0)
   }
@@ -58,6 +64,9 @@ export class Trouble {
     else if (fault.kind === 'storm') this.#storm(fault.actor, fault.times)
     else if (fault.kind === 'order') this.#order(pickOf(victims, fault.pick))
     else if (fault.kind === 'stop') world.plan(0, machine.process, () => machine.stop())
+    else if (fault.kind === 'hang') this.#hang(pickOf(victims, fault.pick))
+    else if (fault.kind === 'clock') machine.setClock(fault.ms)
+    else if (fault.kind === 'second') this.#hit.second(fault.ms)
     else if (fault.kind === 'rot') machine.disk.rotsNext = true
     else if (fault.kind === 'full') machine.disk.fullUntil = world.now + fault.ms
     else store.awayUntil = world.now + fault.ms
@@ -73,6 +82,13 @@ export class Trouble {
     if (!life?.alive) return
     this.crashes++
     life.end('crashes', new Error('crashed by the simulator'))
+  }
+
+  #hang(life: Life | undefined): void {
+    if (!life?.alive) return
+    this.crashes++
+    life.hangs = true
+    this.#hit.hung(life)
   }
 
   #order(life: Life | undefined): void {

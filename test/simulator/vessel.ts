@@ -36,8 +36,11 @@ export interface Begins {
   readonly extractor: typeof beginExtractor
 }
 
+/** Of runs that commit a dozen times, as others do thousands. */
+const compaction = { every: 3, graceMs: 500 }
+
 export const realBegins: Begins = {
-  ledger: beginLedger,
+  ledger: (self, around, parts) => beginLedger(self, around, { compaction, ...parts }),
   uploader: beginUploader,
   reader: beginReader,
   extractor: beginExtractor,

@@ -33,6 +33,8 @@ export class Life {
   /** Called once, after its end; with what it threw. */
   readonly #atEnd: ((error: unknown) => void)[] = []
   endedAt: number | null = null
+  /** It lives, and does and hears nothing any more: as in a loop without an end. */
+  hangs = false
 
   constructor(world: World, name: string, parent: Life | null = null) {
     this.world = world
@@ -53,6 +55,11 @@ export class Life {
 
   onEnd(told: (error: unknown) => void): void {
     this.#atEnd.push(told)
+  }
+
+  /** The one that carries all others. */
+  get root(): Life {
+    return this.parent?.root ?? this
   }
 
   /** Nothing of it ever happens again; what it carries ends with it. */
@@ -133,6 +140,7 @@ export class World {
 
   /** Whatever is thrown in this event, now or by a promise, is this life's. */
   as(life: Life | null, work: () => void): void {
+    if (life?.hangs) return
     this.current = life
     try {
       work()
