@@ -164,9 +164,10 @@ export class Ledger {
     const sample = this.#uploads.settle(lease)
     if (!sample) return
     this.#parts.log.warn({ hash: sample.hash, reason }, 'torn file removed; its batch runs again')
-    await this.#remove(sample)
+    // First forgotten, as in `committed`: whoever tells meanwhile has written another, to be kept.
     this.#pending.delete(sample.hash)
     this.#spooled.torn(sample)
+    await this.#remove(sample)
   }
 
   /** A segment names them: only now may their files go, and now they must. */
@@ -177,8 +178,7 @@ export class Ledger {
       // A file that came for a quarantined sample is still to be stored.
       const sample = entry.status === 'stored' && this.#pending.get(entry.hash)
       if (!sample) continue
-      // First forgotten: whoever computed it again meanwhile, and tells now, has his file removed
-      // too.
+      // First forgotten: whoever computed it again, and tells now, has his file removed too.
       this.#pending.delete(entry.hash)
       probe('ledger.before-remove')
       await this.#remove(sample)
