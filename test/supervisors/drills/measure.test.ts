@@ -50,6 +50,14 @@ test('drills: what was done again, started again and sent again is counted', () 
   const bodies = { puts: 5, bytes: 50, again: 2, bytesAgain: 20 }
   const found = figuresOf(noted({ moments, log, bodies, starts: [1, 2, 3] }), calm)
   assert.deepEqual(found.redone, { batches: 1, samples: 0 })
+  // Four files by a thread that computes, and none by one that keeps copies.
+  const copies = [4, 5, 6, 7].map((at) => moment(at, 'spool.renamed', 1, 2))
+  const files = [...copies, moment(8, 'spool.renamed'), moment(9, 'spool.renamed')]
+  const more = figuresOf(
+    noted({ moments: [...moments, ...files, moment(10, 'spool.renamed')] }),
+    calm,
+  )
+  assert.deepEqual(more.redone, { batches: 1, samples: 1 })
   assert.deepEqual(found.restarts, { actors: 1, processes: 1, commands: 2 })
   assert.deepEqual(found.sentTwice, { objects: 2, bytes: 20 })
 })
