@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Job } from '../../../supervisors/drills/rig/job.ts'
@@ -139,22 +139,4 @@ test('restart, drain, explain, note: each does what it says, and all is audited'
     'stop: done',
   ])
   assert.equal(statSync(join(job.work, 'audit.jsonl')).mode & 0o777, 0o600)
-})
-
-test('preemption: a notice drains in the time that it announces', async (t) => {
-  const job = await layOutJob(t)
-  const notice = join(job.dir, 'notice')
-  const config = JSON.parse(readFileSync(job.config, 'utf8'))
-  const preemption = { file: notice, everySeconds: 1, noticeSeconds: 100 }
-  writeFileSync(job.config, JSON.stringify({ ...config, preemption }))
-  const run = start(t, ['run', job.config], { ...job, crash: { slow } })
-  await statusWhen(run, job, ({ ledger }) => (ledger?.committed ?? 0) > 0)
-  writeFileSync(notice, '')
-  const { code, stderr } = await run.ended()
-  assert.equal(code, 5, stderr)
-  assert.match(stderr, /"seconds":100,"msg":"this machine is taken away/)
-  assert.match(stderr, /"child":"ledger","msg":"drained"/)
-  // What was stored is committed; nothing was left on the disk that goes.
-  const { stdout } = await run.ended()
-  assert.match(stdout, /^Stopped; the same command goes on/)
 })
