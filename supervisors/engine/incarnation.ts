@@ -14,6 +14,8 @@ import { Watch } from './watch.ts'
 /** From the word to leave to the end; it has nothing left to do. */
 const leaveMs = 1_000
 const lookMsMax = 1_000
+/** From the end of its port to its own, which tells why: longer than any vessel takes to tell. */
+const lingersMs = 15_000
 
 export interface IncarnationOptions extends Omit<Start, 'onEnd' | 'spec'> {
   readonly spec: ChildSpec
@@ -46,6 +48,8 @@ export class Incarnation {
   #state: 'starting' | 'ready' | 'gone' = 'starting'
   #order: Order | undefined
   #looking: unknown
+  /** Settles when one whose port has closed is gone, or wedged. */
+  #outlived: Promise<void> | undefined
 
   constructor(options: IncarnationOptions) {
     const { clock, generation, log, spec, vessels } = options
@@ -57,6 +61,8 @@ export class Incarnation {
     const start = { spec, generation, clock, log, onEnd }
     this.#vessel = born(vessels, spec.isolation ?? 'thread', start)
     this.control = connect(this.#vessel.control, controlContract, { peer: spec.id, clock })
+    // Nobody hears of one that lives on, though its heart may beat.
+    this.#vessel.control.on('close', () => void this.#outlive())
   }
 
   /** True once the actor says so; false where it ends first, or its time passes and it is ended. */
@@ -66,8 +72,7 @@ export class Incarnation {
       await this.#wordThatItIsReady()
     } catch (error) {
       if (!isFailure(error)) throw error
-      // Its port closes before its end is told, and only that tells why.
-      if (error instanceof PeerEnded) await this.#ended.promise
+      if (error instanceof PeerEnded) await this.#outlive()
       else await this.end(late(readyMs), 0)
       return false
     }
@@ -97,7 +102,7 @@ export class Incarnation {
     try {
       await within(drainMs, `${id}.drain`, this.control.drain(), this.#options.clock)
     } catch (error) {
-      if (error instanceof PeerEnded) await this.#ended.promise
+      if (error instanceof PeerEnded) await this.#outlive()
       throw error
     }
   }
@@ -141,6 +146,23 @@ export class Incarnation {
 
   reading(): PulseReading & { readonly silentMs: number } {
     return { ...this.#vessel.reading(), silentMs: this.#watch.silentMs }
+  }
+
+  /** Its port closes before its end is told, and only that tells why; it is not waited for long. */
+  #outlive(): Promise<void> {
+    this.#outlived ??= this.#endWhereItLingers()
+    return this.#outlived
+  }
+
+  async #endWhereItLingers(): Promise<void> {
+    const { clock, spec } = this.#options
+    try {
+      await within(lingersMs, `the end of ${spec.id}`, this.#ended.promise, clock)
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      const cause = this.#state === 'starting' ? 'start' : 'crash'
+      await this.end({ cause, reason: 'its port has closed, and it lived on' }, 0)
+    }
   }
 
   #patienceMs(): number {
