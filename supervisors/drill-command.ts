@@ -5,8 +5,8 @@ export function addDrill(program: Command, finished: (code: number) => void): vo
   program
     .command('drill [name...]')
     .description('break the program on purpose, in a folder of its own, and tell what held')
-    .option('--all', 'every drill: some minutes')
-    .option('--list', 'name them, a line each, and how long they take')
+    .option('--all', 'every drill: about 20 minutes')
+    .option('--list', 'name them, a line each, and how long each takes alone')
     .option('--seed <n>', 'of what is drawn by chance; what a failure printed repeats it', whole)
     .option('--config <file>', "a run's own, in place of the demo: its target, dataset and store")
     .option('--samples <n>', 'rows that a drill takes (120 of the demo, 64 of your own)', whole)

@@ -32,7 +32,7 @@ export const extractorKilled = killedAt(
     name: 'extractor-killed',
     breaks: 'An extractor ends before it computes, while it is busy, and with its states computed.',
     matters: about.extractor,
-    seconds: 5,
+    seconds: 15,
   },
   [
     { at: 'extractor.claimed', hit: 2 },
@@ -46,7 +46,7 @@ export const extractorKilledInRename = killedAt(
     name: 'extractor-killed-around-rename',
     breaks: "An extractor ends before a file's rename into the spool, and right after one.",
     matters: 'Half a file must never be taken for a sample, and a whole one never be thrown away.',
-    seconds: 5,
+    seconds: 15,
   },
   [
     { at: 'spool.before-rename', hit: 9 },
@@ -60,7 +60,7 @@ export const uploaderKilled = killedAt(
     breaks:
       'An uploader ends before a put, once the store has a sample, and once that is confirmed.',
     matters: about.uploader,
-    seconds: 6,
+    seconds: 20,
   },
   [
     { at: 'uploader.before-put', hit: 4 },
@@ -75,7 +75,7 @@ const inPut = killedAt(
     breaks: 'An uploader ends with samples on their way to a store that takes 0.4 s for each.',
     matters:
       'Nobody is left to hear whether they arrived. They must be sent again, and named once.',
-    seconds: 15,
+    seconds: 20,
     needs: ['embedded'],
   },
   [{ at: 'uploader.before-put', hit: 9, laterMs: 100 }],
@@ -98,7 +98,7 @@ export const ledgerKilledBefore = killedAt(
     name: 'ledger-killed-before-commit',
     breaks: 'The ledger ends when it has heard of a stored sample, and before it writes a segment.',
     matters: about.ledger,
-    seconds: 6,
+    seconds: 20,
   },
   [
     { at: 'ledger.stored', hit: 12 },
@@ -111,7 +111,7 @@ export const ledgerKilledAfter = killedAt(
     name: 'ledger-killed-after-commit',
     breaks: 'The ledger ends with a segment written, before a file is removed, and after one is.',
     matters: about.ledger,
-    seconds: 7,
+    seconds: 20,
   },
   [
     { at: 'manifest.put', hit: 1 },
@@ -126,7 +126,7 @@ export const ledgerKilledInCompaction = killedAt(
     breaks:
       'The ledger ends as it begins to write a snapshot of the manifest, and with one written.',
     matters: about.ledger,
-    seconds: 15,
+    seconds: 20,
     needs: ['demo'],
     // Each sample has a segment; every 64 segments become a snapshot.
     job: { freely: { commit: { every: 1, seconds: 1 } } },
@@ -142,7 +142,7 @@ export const readerKilled = killedAt(
     name: 'reader-killed',
     breaks: 'The reader ends as it lends a batch, before whoever asked has it.',
     matters: about.reader,
-    seconds: 5,
+    seconds: 15,
   },
   [{ at: 'reader.lent', hit: 5 }],
 )
@@ -155,7 +155,7 @@ export const actorsKilledByOrder: Drill = {
   breaks: 'kill ACTOR, to each kind of actor in turn, as a person types it.',
   matters:
     'An order must end the real thread, wait for native code, and cost no more than a crash.',
-  seconds: 12,
+  seconds: 20,
   async run(rig) {
     const running = rig.start(slow)
     const order = Object.entries(work)

@@ -10,7 +10,7 @@ const inThread = (end: 'abort' | 'memory', breaks: string): Drill => ({
   name: end === 'abort' ? 'extractor-aborts' : 'extractor-out-of-memory',
   breaks,
   matters: `No program can catch that. ${lost}`,
-  seconds: 15,
+  seconds: 20,
   async run(rig) {
     await rig.completes(rig.start({ at: 'extractor.computed', hit: 4, end }))
     const { processes } = (await rig.figures()).restarts
@@ -30,11 +30,11 @@ export const extractorMemory = inThread(
 
 const isolated = { freely: { extract: { isolation: 'process' } } }
 
-const inProcess = (end: 'abort' | 'memory', seconds: number, breaks: string): Drill => ({
+const inProcess = (end: 'abort' | 'memory', breaks: string): Drill => ({
   name: end === 'abort' ? 'extractor-process-aborts' : 'extractor-process-out-of-memory',
   breaks,
   matters: `Under isolation: process it must cost that actor alone. ${lost}`,
-  seconds,
+  seconds: 15,
   job: isolated,
   async run(rig) {
     await rig.completes(rig.start({ at: 'extractor.computed', hit: 3, end }))
@@ -46,13 +46,11 @@ const inProcess = (end: 'abort' | 'memory', seconds: number, breaks: string): Dr
 
 export const extractorProcessAborts = inProcess(
   'abort',
-  7,
   "A native abort in an extractor's own process.",
 )
 
 export const extractorProcessMemory = inProcess(
   'memory',
-  9,
   "An extractor's own process takes a gigabyte, and is killed as the kernel kills.",
 )
 
@@ -71,7 +69,7 @@ export const extractorHangs = hangs(
   {
     name: 'extractor-hangs',
     breaks: 'An extractor computes for ever before its batch, and answers nobody.',
-    seconds: 40,
+    seconds: 45,
   },
   'extractor.claimed',
 )
@@ -92,7 +90,7 @@ export const poisonSample: Drill = {
   name: 'poison-sample',
   breaks: "One sample aborts whatever computes it, every time, in an extractor's own process.",
   matters: 'One bad row in 914,000 must cost one row, not the run.',
-  seconds: 15,
+  seconds: 25,
   job: { rows: 24, ...isolated },
   async run(rig) {
     const poison = poisonOf(rig)
@@ -113,7 +111,7 @@ export const restartStorm: Drill = {
   name: 'restart-storm',
   breaks: 'Whatever is computed aborts: each start dies at its next batch.',
   matters: 'A machine that is broken must be given up soon, with all that was stored committed.',
-  seconds: 10,
+  seconds: 30,
   async run(rig) {
     await rig.killed(rig.start({ at: 'ledger.removed', hit: 20, end: 'all' }))
     const storm = rig.start({ at: 'extractor.computed', end: 'abort', always: true })

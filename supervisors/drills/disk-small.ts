@@ -14,7 +14,7 @@ export const diskSmall: Drill = {
   name: 'disk-smaller-than-the-job',
   breaks: 'The spool lies on 8 MiB, of which 2 MB must stay free, and the store is slow.',
   matters: 'Extraction is faster than any line out. What it takes of a disk others must not miss.',
-  seconds: 20,
+  seconds: 25,
   needs: ['embedded', 'mount'],
   job: { freely: { spool: { keepFree: '2MB', maxBytes: '100GB' } } },
   async run(rig) {

@@ -8,7 +8,7 @@ export interface Drill {
   readonly breaks: string
   /** Why that matters: a sentence. */
   readonly matters: string
-  /** How long it takes on two cores, about. */
+  /** How long it takes alone, its undisturbed run included, on two cores that do nothing else. */
   readonly seconds: number
   /** Absent: it does without, and runs on a user's own configuration too. */
   readonly needs?: readonly Need[]

@@ -9,7 +9,7 @@ export const newMachine: Drill = {
   name: 'new-machine-from-the-store-alone',
   breaks: 'The machine is gone in mid-run: dataset, configuration, spool and logs with it.',
   matters: 'A spot node does not come back. Whatever replaces it has the store, and a target.',
-  seconds: 8,
+  seconds: 20,
   async run(rig) {
     const { job } = rig
     // Where its dataset was, there is nothing afterwards.

@@ -26,7 +26,7 @@ export const processAtRandom: Drill = {
     'SIGKILL to the launcher and its process, six times: four at named moments, two by chance.',
   matters:
     'A machine gives no warning. What it had in hand must be found again, and nothing twice.',
-  seconds: 12,
+  seconds: 35,
   async run(rig) {
     const crashes = deaths(rig.random)
     for (const crash of crashes) await rig.killed(rig.start(crash))
@@ -43,7 +43,7 @@ export const processRelaunched: Drill = {
   name: 'process-killed-and-relaunched',
   breaks: 'SIGKILL to the process, as the kernel does where memory ends; its launcher lives.',
   matters: 'Nobody is there at night to start it again.',
-  seconds: 5,
+  seconds: 20,
   async run(rig) {
     await rig.completes(rig.start({ at: 'ledger.stored', hit: 30, end: 'process' }))
     const { processes } = (await rig.figures()).restarts

@@ -29,7 +29,7 @@ const refusedFor = (
 ): Drill => ({
   ...drill,
   matters,
-  seconds: 10,
+  seconds: 20,
   run: (rig) =>
     withStore(rig, async (store) => {
       await rig.killed(rig.start({ at: 'manifest.put', hit: 3, end: 'all' }))
@@ -118,7 +118,7 @@ export const refusals: readonly Drill[] = [
     name: 'store-of-another-run',
     breaks: "A run with another dtype is pointed at this run's store.",
     matters: 'States of two kinds under one prefix are of no use to anyone.',
-    seconds: 7,
+    seconds: 15,
     run: (rig) =>
       withStore(rig, async (store) => {
         await rig.completes()

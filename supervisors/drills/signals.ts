@@ -12,7 +12,7 @@ const terminated = (seconds: number, store: 'slow' | 'hanging'): Drill => ({
   name: `sigterm-${seconds}s`,
   breaks: `SIGTERM with a ${store} store; after ${seconds} s, SIGKILL to all that is left.`,
   matters: 'A spot node, a container, a scheduler: each gives so long, and no longer.',
-  seconds: store === 'hanging' ? seconds + 8 : 12,
+  seconds: 20,
   needs: ['embedded'],
   async run(rig) {
     const running = rig.start(slow)

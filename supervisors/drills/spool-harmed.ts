@@ -12,7 +12,7 @@ export const spoolTorn: Drill = {
   name: 'spool-torn',
   breaks: 'After a power cut half of the spooled files lack their ends, or have another bit.',
   matters: 'A file that was not synced can be whole in name only. It must never be uploaded.',
-  seconds: 7,
+  seconds: 20,
   needs: ['embedded'],
   async run(rig) {
     await rig.s3.setFaults([held])
@@ -38,7 +38,7 @@ export const spoolGone: Drill = {
   name: 'spool-goes-away',
   breaks: "In mid-run the spool's folder is gone, as when its disk is taken out; then it is back.",
   matters: 'No actor and no batch is to blame: a run must say so at once, and go on later.',
-  seconds: 8,
+  seconds: 20,
   async run(rig) {
     const spool = join(rig.job.work, 'spool')
     const running = rig.start({ slow: { at: 'spool.before-rename', ms: 20 } })
@@ -58,7 +58,7 @@ export const spoolReadOnly: Drill = {
   name: 'spool-read-only',
   breaks: "In mid-run the spool's disk takes no more files, as after an error of the disk's own.",
   matters: 'No actor and no batch is to blame: a run must say so at once, and go on elsewhere.',
-  seconds: 10,
+  seconds: 20,
   needs: ['embedded', 'mount'],
   async run(rig) {
     const spool = join(rig.job.work, 'spool')
@@ -78,7 +78,7 @@ export const diskFull: Drill = {
   name: 'disk-full',
   breaks: 'Work folder and spool lie on 8 MiB; for 4 s another program fills what is free of it.',
   matters: 'A full disk must make a run wait, not fail: it is the one thing that mends itself.',
-  seconds: 40,
+  seconds: 25,
   needs: ['embedded', 'mount'],
   job: { freely: { spool: { keepFree: '1MB', maxBytes: '100GB' } } },
   async run(rig) {

@@ -11,7 +11,7 @@ export const storeAway: Drill = {
   name: 'store-away-60s',
   breaks: 'For 60 s nobody listens where the store was, and every connection is cut.',
   matters: 'Ten hours of four GPUs must not end because a store restarts.',
-  seconds: 75,
+  seconds: 80,
   needs: ['embedded'],
   async run(rig) {
     const running = rig.start({ slow: { at: 'extractor.computed', ms: 100 } })

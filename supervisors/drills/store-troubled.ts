@@ -45,7 +45,7 @@ export const storeTroubles: readonly Drill[] = [
       breaks: 'Eight uploads crawl at 5 KB/s.',
       matters:
         'A line that is nearly dead must not be taken for one that is, nor for ever waited on.',
-      seconds: 60,
+      seconds: 35,
     },
     [{ kind: 'crawl', bytesPerSecond: 5000, times: 8, match: samplePuts }],
   ),
@@ -54,7 +54,7 @@ export const storeTroubles: readonly Drill[] = [
       name: 'store-resets',
       breaks: 'Twenty uploads are reset with half of the body sent, and ten answers cut.',
       matters: 'Whether a put took effect is not known after it: both must come out right.',
-      seconds: 10,
+      seconds: 25,
     },
     [
       { kind: 'reset', times: 20, match: samplePuts },
@@ -66,7 +66,7 @@ export const storeTroubles: readonly Drill[] = [
       name: 'store-slow-down',
       breaks: 'The store says 503 SlowDown to all but one request in 100 ms, 150 times.',
       matters: 'Who goes on at full speed then is locked out; who stops for good loses the night.',
-      seconds: 15,
+      seconds: 30,
     },
     [{ kind: 'throttle', everyMs: 100, times: 150 }],
   ),
@@ -75,7 +75,7 @@ export const storeTroubles: readonly Drill[] = [
       name: 'store-answers-late',
       breaks: 'Four puts take effect, and are answered after the client has given them up.',
       matters: 'The second try finds the object there. That is a success, and no second object.',
-      seconds: 45,
+      seconds: 30,
     },
     [{ kind: 'delay', ms: 40_000, times: 4, match: samplePuts }],
   ),
@@ -84,7 +84,7 @@ export const storeTroubles: readonly Drill[] = [
       name: 'store-answers-garbage',
       breaks: 'Instead of S3 a web page answers puts and the listing of the manifest, status 200.',
       matters: 'A proxy that wants a login says 200 to everything, and has stored nothing.',
-      seconds: 12,
+      seconds: 20,
     },
     [
       { kind: 'portal', times: 6, match: samplePuts },
@@ -97,7 +97,7 @@ export const storeTroubles: readonly Drill[] = [
       name: 'store-truncates',
       breaks: 'The store keeps half of six bodies and says that all is well.',
       matters: `Only its checksum shows it. ${waste}`,
-      seconds: 10,
+      seconds: 20,
     },
     [{ kind: 'truncate', times: 6, match: samplePuts }],
   ),
@@ -109,7 +109,7 @@ export const storeDenies: Drill = {
   name: 'store-denies',
   breaks: 'In mid-run the store answers 403 to every put, until someone gives the right back.',
   matters: `Trying for ever helps nobody: a run must say so, and end resumable. ${waste}`,
-  seconds: 12,
+  seconds: 20,
   needs: ['embedded'],
   async run(rig) {
     const running = await inMidRun(rig)

@@ -12,7 +12,7 @@ export const clockBack: Drill = {
   name: 'clock-an-hour-back',
   breaks: 'In mid-run the clock is set back by an hour.',
   matters: 'Signatures, deadlines, locks and names all hang on it; nobody may be late, or wait.',
-  seconds: 8,
+  seconds: 15,
   async run(rig) {
     const clock = { afterMs: 1500, byMs: -hourMs }
     await rig.completes(rig.start([{ clock }, { slow: { at: 'extractor.computed', ms: 60 } }]))
@@ -27,7 +27,7 @@ export const credentialsExpire: Drill = {
   name: 'credentials-expire',
   breaks: 'In mid-run the credentials expire; others lie where they were.',
   matters: 'Runs last for days, tokens for hours.',
-  seconds: 8,
+  seconds: 15,
   needs: ['embedded'],
   async run(rig) {
     const file = join(rig.job.dir, 'credentials')

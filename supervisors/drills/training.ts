@@ -27,7 +27,7 @@ const trainingDies = (
   crash: Crash,
 ): Drill => ({
   ...{ name: drill.name, breaks: drill.breaks, matters: trainingMatters },
-  seconds: 15,
+  seconds: 25,
   needs: ['demo'],
   job: { ...trainingJob, ...(drill.freely && { freely: drill.freely }) },
   async run(rig) {

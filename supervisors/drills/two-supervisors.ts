@@ -21,7 +21,7 @@ export const twoSupervisors: Drill = {
   name: 'two-supervisors',
   breaks: 'While a run is under way, a second is started on the same store from elsewhere.',
   matters: 'Two operators, one forgotten terminal: neither may damage what the other does.',
-  seconds: 8,
+  seconds: 20,
   async run(rig) {
     const first = rig.start({ slow: { at: 'extractor.computed', ms: 150 } })
     await statusWhen(first, rig.job, ({ state }) => state === 'running')
