@@ -32,7 +32,7 @@ export class SimulatedDisk {
   readonly #folders = new Set<string>()
   /** Removed, and not yet for certain. */
   readonly #ghosts = new Map<string, { readonly kept: Kept; readonly removedAt: number }>()
-  /** By the new name; the product syncs no folder, so that each may be lost. */
+  /** By the new name, and not yet for certain: few folders are synced. */
   readonly #renamed = new Map<string, Renamed>()
   /** Until then no byte more fits. */
   fullUntil = 0
@@ -134,8 +134,7 @@ export class SimulatedDisk {
     const kept = this.files.get(from)
     if (!kept) throw failed('ENOENT', 'rename', from)
     this.#requireFolder(to, 'rename')
-    const replaced = this.files.get(to)
-    this.#renamed.set(to, { from, kept, replaced, at: this.#world.now })
+    this.#renamed.set(to, { from, kept, replaced: this.files.get(to), at: this.#world.now })
     this.files.delete(from)
     this.files.set(to, kept)
     if (this.rotsNext && to.endsWith('.safetensors')) {
@@ -144,10 +143,10 @@ export class SimulatedDisk {
     }
   }
 
-  /** What was removed there is so for certain. */
+  /** What was renamed or removed there is so for certain. */
   syncFolder(folder: string): void {
-    for (const path of this.#ghosts.keys()) {
-      if (dirname(path) === folder) this.#ghosts.delete(path)
+    for (const changes of [this.#ghosts, this.#renamed]) {
+      for (const path of changes.keys()) if (dirname(path) === folder) changes.delete(path)
     }
   }
 

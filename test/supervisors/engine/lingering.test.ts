@@ -51,7 +51,7 @@ function started(t: TestContext, spec: ChildSpec) {
 
 const says = ({ cause, reason }: Death) => `${cause}: ${reason}`
 
-test('one that starts, and whose port closes while it lives on, is ended in its time', async (t) => {
+test('one whose port closes at its start, and that lives on, is ended in its time', async (t) => {
   const mute = puppet('puppet', { input: { mute: true, beatsAtStart: 1 } })
   const { incarnation, death, closePort } = started(t, mute)
   const ready = incarnation.ready()
@@ -61,7 +61,7 @@ test('one that starts, and whose port closes while it lives on, is ended in its 
   assert.equal(says(await death), 'start: its port has closed, and it lived on')
 })
 
-test('one that is up, and whose port closes while it lives on, is ended in its time', async (t) => {
+test('one whose port closes when it is up, and that lives on, is ended in its time', async (t) => {
   const { incarnation, death, closePort } = started(t, puppet('puppet'))
   assert.equal(await incarnation.ready(), true)
   const drained = incarnation.drain()
