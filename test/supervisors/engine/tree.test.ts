@@ -83,6 +83,17 @@ test('start: one-for-all ends those that are up when the next one fails to start
   ])
 })
 
+test('status: a machine whose clock is set back makes nobody older or younger', async (t) => {
+  const planted = plant(t, supervisor('root', [puppet('a')]))
+  await planted.tree.start()
+  const now = Date.now()
+  t.mock.method(Date, 'now', () => now - 3_600_000)
+  await planted.tree.kill('a')
+  await planted.until(startOf('a', 2))
+  const { children, forMs } = planted.tree.status()
+  for (const ms of [forMs, children[0]?.forMs ?? -1]) assert.ok(ms >= 0 && ms < 600_000, `${ms}`)
+})
+
 test('kill: ordered ends are counted, and never charged', async (t) => {
   const restarts = { max: 0, withinMs: 60_000 }
   const planted = plant(t, supervisor('root', [puppet()], { restarts }))
