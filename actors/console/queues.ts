@@ -45,10 +45,9 @@ function sourceQueues(source: SourceStatus): Queues {
 }
 
 function extractorQueues(source: SourceStatus | null, ledger: LedgerStatus | null): Queues {
-  const batches = source?.of === 'rows' ? source.batches : undefined
-  const left = batches && Math.max(0, batches.planned - batches.leased - batches.done)
   return {
-    in: left === undefined ? '' : many(left, 'batch', 'batches'),
+    // Not in batches: of those that are planned, some need not be computed.
+    in: source?.of === 'rows' ? many(source.rows - source.rowsDone, 'row') : '',
     out: ledger ? `${many(ledger.spool.files, 'file')} in spool` : '',
   }
 }

@@ -15,3 +15,7 @@ test('fitted: a word that is too long has a line for itself', () => {
   const key = 'x'.repeat(50)
   assert.equal(fitted(`a ${key} b`, 10, ' '), `a\n ${key}\n b`)
 })
+
+test('fitted: a number keeps its per cent', () => {
+  assert.equal(fitted(`${'x'.repeat(26)} 58 % of it`, 30, ''), `${'x'.repeat(26)}\n58 % of it`)
+})

@@ -26,7 +26,7 @@ test('status text: rows, store, spool, speed, and the tree with its restarts', (
     text,
     /^ {4}uploader\/0 +running +\S+ +2 +95 to send +3 of 50 lanes\n {8}last: killed$/m,
   )
-  assert.match(text, /^ {4}extractor\/0 .* 21 batches +125 files in spool +b000017: 8 rows$/m)
+  assert.match(text, /^ {4}extractor\/0 .* 500 rows +125 files in spool +b000017: 8 rows$/m)
   assert.match(text, /^ {4}ledger .* 95 to send +30 sending, 20 to commit/m)
 })
 

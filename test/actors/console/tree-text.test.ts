@@ -42,7 +42,7 @@ test('tree: each actor has state, since when, restarts, last cause, queues, work
     /^ {6}uploader\/0 +running +1:02:03 +12 +95 to send +30 of 95 lanes$/m,
     /^ {8}last: crash: the store answered/m,
     /^ {4}reader .* 400 rows +2 batches given out +2 batches given out, 2 ready$/m,
-    /^ {4}extractor\/0 .* 21 batches +125 files in spool +pid 4711, b4: 10 rows$/m,
+    /^ {4}extractor\/0 .* 500 rows +125 files in spool +pid 4711, b4: 10 rows$/m,
     /^ {4}loader .* 360 samples +4 batches ahead, 8\.4 MB$/m,
     /^ {4}trainer\/0 .* 4 batches +step 50 of 200$/m,
     /^ {4}checkpointer .* 10 steps unsaved +step 40 saved +idle$/m,
