@@ -5,7 +5,8 @@ import { z } from 'zod'
  * `{"action": "terminate", "time": "2026-01-01T00:02:00Z"}`, or the time alone, in place of which
  * may stand what is no time, and no notice; Google answers `FALSE` until it is `TRUE`, and of
  * maintenance `NONE` until it names what comes; Azure answers a list of events, none of which need
- * be of this kind. What else answers in their place, such as a proxy's page, tells nothing.
+ * be of this kind, or of this machine: those of a whole scale set are told to each. What else
+ * answers in their place, such as a proxy's page, tells nothing.
  *
  * @source https://docs.aws.amazon.com/AWSEC2/latest/UserGuide, spot-instance-termination-notices
  * @source https://cloud.google.com/compute/docs/instances/create-use-preemptible
@@ -27,7 +28,13 @@ const actionSchema = z.looseObject({
   time: z.string(),
 })
 const eventsSchema = z.looseObject({
-  Events: z.array(z.looseObject({ EventType: z.string(), NotBefore: z.string().default('') })),
+  Events: z.array(
+    z.looseObject({
+      EventType: z.string(),
+      NotBefore: z.string().default(''),
+      Resources: z.array(z.string()).default([]),
+    }),
+  ),
 })
 const endings = new Set(['Preempt', 'Terminate'])
 
@@ -36,6 +43,8 @@ export interface Moment {
   readonly now: number
   /** Of a notice that does not say when. */
   readonly usualMs: number
+  /** The machine's name, as events tell it; null: not known, and each event may be its own. */
+  readonly machine: string | null
 }
 
 /** Milliseconds until the machine goes; null: it does not go; `unclear`: this is no such answer. */
@@ -45,7 +54,9 @@ export function timeLeft(text: string, moment: Moment): number | null | 'unclear
   const value = jsonOf(told)
   const events = eventsSchema.safeParse(value).data?.Events
   if (events) {
-    const ending = events.find(({ EventType }) => endings.has(EventType))
+    const ending = events.find(
+      ({ EventType, Resources: of }) => endings.has(EventType) && isAmong(moment.machine, of),
+    )
     return ending ? until(ending.NotBefore, moment) : null
   }
   const action = actionSchema.safeParse(value).data
@@ -58,6 +69,9 @@ export function timeLeftByFile(text: string, moment: Moment): number | null {
   const left = timeLeft(text, moment)
   return left === 'unclear' ? moment.usualMs : left
 }
+
+const isAmong = (machine: string | null, machines: readonly string[]): boolean =>
+  machine === null || machines.length === 0 || machines.includes(machine)
 
 function until(time: string, { now, usualMs }: Moment): number {
   const left = Date.parse(time) - now

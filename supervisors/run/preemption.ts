@@ -11,6 +11,8 @@ const answerMs = 3000
 /** Of an answer that is not understood. */
 const shownMax = 80
 const tokenPath = '/latest/api/token'
+const namePath = '/metadata/instance/compute/name?api-version=2019-03-11&format=text'
+const machineName = /^[\w.-]{1,80}$/
 const tokenSeconds = '21600'
 /** Each service wants its own, and does not mind the others'. */
 const headers = { 'Metadata-Flavor': 'Google', Metadata: 'true' }
@@ -79,14 +81,27 @@ export class PreemptionWatch {
 
   async #leftByUrl(url: string): Promise<number | null> {
     const text = await this.#ask(url)
-    const left = text === null ? null : timeLeft(text, this.#moment)
+    if (text === null) return null
+    const machine = text.includes('"Resources"') ? await this.#nameOfMachine(url) : null
+    const left = timeLeft(text, { ...this.#moment, machine })
     if (left !== 'unclear') return left
-    const found = JSON.stringify(text?.slice(0, shownMax))
+    const found = JSON.stringify(text.slice(0, shownMax))
     throw new Error(`no notice, and no word that there is none, from ${url}. found=${found}`)
   }
 
   get #moment(): Moment {
-    return { now: Date.now(), usualMs: this.#config.noticeSeconds * 1000 }
+    return { now: Date.now(), usualMs: this.#config.noticeSeconds * 1000, machine: null }
+  }
+
+  /** Null where Azure's service does not tell it: a notice too many does less harm than none. */
+  async #nameOfMachine(url: string): Promise<string | null> {
+    try {
+      const answer = await this.#get(new URL(namePath, url).href)
+      const name = (await answer.text()).trim()
+      return answer.status === 200 && machineName.test(name) ? name : null
+    } catch {
+      return null
+    }
   }
 
   async #ask(url: string): Promise<string | null> {

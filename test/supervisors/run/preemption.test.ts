@@ -10,7 +10,7 @@ import { timeLeft, timeLeftByFile } from '../../../supervisors/run/preemption-no
 import { scratch } from '../../support/target-run.ts'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
-const moment = { now, usualMs: 30_000 }
+const moment = { now, usualMs: 30_000, machine: null }
 
 test('notice: Amazon tells the time; Google and Azure whether there is one', () => {
   const cases: readonly [string, number | null | 'unclear'][] = [
@@ -51,6 +51,20 @@ test('notice: what answers in a cloud’s place is none; a file is one by being 
   }
   assert.equal(timeLeftByFile('2026-01-01T00:01:30Z\n', moment), 90_000)
   assert.equal(timeLeftByFile('FALSE', moment), null)
+})
+
+test('notice: of Azure’s events those of this machine, or of nobody by name, are its own', () => {
+  const preempt = (of: readonly string[]) =>
+    JSON.stringify({ Events: [{ EventType: 'Preempt', NotBefore: '', Resources: of }] })
+  const cases: readonly [string | null, readonly string[], number | null][] = [
+    ['set_1', ['set_0'], null],
+    ['set_1', ['set_0', 'set_1'], 30_000],
+    ['set_1', [], 30_000],
+    [null, ['set_0'], 30_000],
+  ]
+  for (const [machine, of, left] of cases) {
+    assert.equal(timeLeft(preempt(of), { ...moment, machine }), left, `${machine} among ${of}`)
+  }
 })
 
 const usual = { everySeconds: 0.02, noticeSeconds: 45 }
@@ -144,4 +158,21 @@ test('watch: Google’s FALSE is none; what is broken is told of, and asked agai
   await watching.ended
   assert.equal(left(), 45_000)
   assert.equal(said.length, 3)
+})
+
+test('watch: another machine’s end in Azure’s events is none of this one’s', async (t) => {
+  const asked: string[] = []
+  const events = (of: string) =>
+    JSON.stringify({ Events: [{ EventType: 'Preempt', NotBefore: '', Resources: [of] }] })
+  const answers = [events('set_0'), events('set_0'), events('set_1')]
+  const url = await serve(t, (request, response) => {
+    assert.equal(request.headers.metadata, 'true')
+    asked.push(request.url ?? '')
+    response.end(request.url?.startsWith('/metadata/instance/') ? 'set_1' : answers.shift())
+  })
+  const { watching, left } = await watch(t, { url: `${url}/metadata/scheduledevents` })
+  await watching.ended
+  assert.equal(left(), 45_000)
+  assert.deepEqual(answers, [])
+  assert.equal(asked[1], '/metadata/instance/compute/name?api-version=2019-03-11&format=text')
 })
