@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url'
 import { Command, CommanderError } from 'commander'
 import { explain, isFailure } from '../src/failure.ts'
 import { openLog } from '../src/log.ts'
-import { addDrafting } from './drafter-commands.ts'
-import { addDrill } from './drill-command.ts'
-import { addExport } from './export-command.ts'
+import { addDrafting } from './cli/drafter.ts'
+import { addDrill } from './cli/drill.ts'
+import { addExport } from './cli/export.ts'
+import { addKeeping } from './cli/store.ts'
 import { isWatched, launch } from './launcher.ts'
 import { consoleTarget } from './log-target.ts'
 import { exitCodes } from './run/machine.ts'
-import { addKeeping } from './store-commands.ts'
 
 /** The process's entry: arguments in, exit code out. Commands load only when they are asked for. */
 

@@ -75,6 +75,7 @@ const supervisorFolders: Readonly<Record<string, readonly string[]>> = {
   keeping: ['run'],
   bench: ['engine', 'run'],
   drills: ['run'],
+  cli: ['commands', 'keeping'],
   commands: ['bench', 'check', 'display', 'drills', 'keeping', 'run'],
 }
 

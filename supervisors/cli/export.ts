@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { parseBytes } from '../src/config/sizes.ts'
-import { parallelDefault } from './keeping/verify-depth.ts'
+import { type Command, Option } from 'commander'
+import { parseBytes } from '../../src/config/sizes.ts'
+import { parallelDefault } from '../keeping/verify-depth.ts'
+import { requests, size, step } from './values.ts'
 
 /** `export`, as `main.ts` lists it. */
 
@@ -34,7 +35,7 @@ export function addExport(program: Command, finished: Finished): void {
     .option('--last-as-is', 'of samples: whatever state was kept last, not that of the last layer')
     .option('--overwrite', 'replace what bears the same names; all else in the folder stays')
     .addOption(keepFree)
-    .option('--parallel <n>', 'requests open at once', parallel, parallelDefault)
+    .option('--parallel <n>', 'requests open at once', requests, parallelDefault)
     .option('--work <dir>', 'of samples: a work folder that has the dataset, or keeps it')
     .option('--endpoint <url>', 'of an S3-compatible store; else AWS_ENDPOINT_URL')
     .option('--region <name>', 'of the bucket; else AWS_REGION')
@@ -43,10 +44,10 @@ export function addExport(program: Command, finished: Finished): void {
       const { json = false, overwrite = false, lastAsIs = false, checkpoint = null } = given
       const options = { ...given, json, overwrite, lastAsIs, checkpoint }
       if (given.format === 'speculators') {
-        const { exportForSpeculators } = await import('./commands/export-samples.ts')
+        const { exportForSpeculators } = await import('../commands/export-samples.ts')
         finished(await exportForSpeculators(store, dir, options))
       } else {
-        const { exportDrafter } = await import('./commands/export-drafter.ts')
+        const { exportDrafter } = await import('../commands/export-drafter.ts')
         finished(await exportDrafter(store, dir, options))
       }
     })
@@ -59,19 +60,3 @@ const keepFree = new Option('--keep-free <size>', 'of samples: what the disk kee
 /** The first is the default. */
 const choice = (flags: string, text: string, values: readonly string[]): Option =>
   new Option(flags, text).choices([...values]).default(values[0])
-
-function step(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give the number of an optimizer step.')
-}
-
-function parallel(text: string): number {
-  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a whole number from 1 to 999.')
-}
-
-function size(text: string): number {
-  const bytes = parseBytes(text)
-  if (bytes !== undefined) return bytes
-  throw new InvalidArgumentError('Give a size, such as 20GB.')
-}

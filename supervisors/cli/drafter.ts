@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { seed, temperature, whole } from './values.ts'
 
 /** The commands about a drafter, as `main.ts` lists them. */
 
@@ -21,7 +22,7 @@ export function addDrafting(program: Command, finished: Finished): void {
     .option('--region <name>', 'of the bucket; else AWS_REGION')
     .option('--json', 'print one JSON document on stdout')
     .action(async (store: string | undefined, options: EvalArguments) => {
-      const { evaluateDrafter } = await import('./commands/eval.ts')
+      const { evaluateDrafter } = await import('../commands/eval.ts')
       finished(await evaluateDrafter(store, { ...options, json: options.json ?? false }))
     })
 }
@@ -38,20 +39,4 @@ interface EvalArguments {
   readonly endpoint?: string
   readonly region?: string
   readonly json?: true
-}
-
-function whole(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a whole number of 1 or more.')
-}
-
-function seed(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a whole number.')
-}
-
-function temperature(text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && value >= 0 && value <= 100) return value
-  throw new InvalidArgumentError('Give a number from 0 to 100.')
 }

@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import { headsDefault, parallelDefault } from './keeping/verify-depth.ts'
+import type { Command } from 'commander'
+import { headsDefault, parallelDefault } from '../keeping/verify-depth.ts'
+import { hours, requests, wholeOrAll } from './values.ts'
 
 /** The commands that look after a store, as `main.ts` lists them. */
 
@@ -15,7 +16,7 @@ const ofStore = (command: Command): Command =>
   command
     .option('--endpoint <url>', 'of an S3-compatible store; else AWS_ENDPOINT_URL')
     .option('--region <name>', 'of the bucket; else AWS_REGION')
-const parallel = ['--parallel <n>', 'requests open at once', whole, parallelDefault] as const
+const parallel = ['--parallel <n>', 'requests open at once', requests, parallelDefault] as const
 
 export function addKeeping(program: Command, finished: Finished): void {
   addVerify(program, finished)
@@ -36,13 +37,18 @@ function addVerify(program: Command, finished: Finished): void {
       .argument('<store>', 's3://bucket/prefix or file:///path')
       .description('the manifest against the store; exit 1 and the keys where they differ'),
   )
-    .option('--heads <n|all>', 'objects whose checksum the store is asked for', heads, headsDefault)
+    .option(
+      '--heads <n|all>',
+      'objects whose checksum the store is asked for',
+      wholeOrAll,
+      headsDefault,
+    )
     .option('--deep', 'read every byte: checksums, headers, shapes, finite values, token ids')
     .option('--repair', 'mark what differs as lost, so that the next run extracts it again')
     .option(...parallel)
     .option(...json)
     .action(async (store: string, options: Arguments) => {
-      const { verify } = await import('./commands/verify.ts')
+      const { verify } = await import('../commands/verify.ts')
       const { deep = false, repair = false, json = false } = options
       finished(await verify(store, { ...options, deep, repair, json }))
     })
@@ -65,7 +71,7 @@ function addExplain(program: Command, finished: Finished): void {
   )
     .option(...json)
     .action(async (sample: string, options: Arguments) => {
-      const { explainSample } = await import('./commands/explain.ts')
+      const { explainSample } = await import('../commands/explain.ts')
       finished(await explainSample(sample, { ...options, json: options.json ?? false }))
     })
 }
@@ -87,26 +93,8 @@ function addGc(program: Command, finished: Finished): void {
     .option(...parallel)
     .option(...json)
     .action(async (store: string, options: Arguments) => {
-      const { gc } = await import('./commands/gc.ts')
+      const { gc } = await import('../commands/gc.ts')
       const { dryRun = false, json = false, olderThan: olderThanMs = hours('24h') } = options
       finished(await gc(store, { ...options, dryRun, json, olderThanMs }))
     })
-}
-
-function whole(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a whole number of 1 or more.')
-}
-
-function heads(text: string): number {
-  if (text === 'all') return Number.MAX_SAFE_INTEGER
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a whole number, or all.')
-}
-
-/** Milliseconds. */
-function hours(text: string): number {
-  const match = /^(\d{1,6})([hd])$/.exec(text)
-  if (!match) throw new InvalidArgumentError('Give hours or days, such as 24h or 7d.')
-  return Number(match[1]) * (match[2] === 'd' ? 24 : 1) * 3_600_000
 }

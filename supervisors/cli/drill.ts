@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { whole } from './values.ts'
 
 /** `drill`, as `main.ts` lists it. */
 export function addDrill(program: Command, finished: (code: number) => void): void {
@@ -13,7 +14,7 @@ export function addDrill(program: Command, finished: (code: number) => void): vo
     .option('--work <dir>', 'where its folders lie, which go again; else a temporary folder')
     .option('--json', 'print one JSON document on stdout')
     .action(async (names: string[], options: DrillArguments) => {
-      const { drill } = await import('./commands/drill.ts')
+      const { drill } = await import('../commands/drill.ts')
       const { all = false, list = false, json = false } = options
       const { seed = 1 + Math.floor(Math.random() * seedMax) } = options
       finished(await drill(names, { ...options, all, list, json, seed }))
@@ -31,9 +32,4 @@ interface DrillArguments {
   readonly samples?: number
   readonly work?: string
   readonly json?: true
-}
-
-function whole(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a whole number of 1 or more.')
 }
