@@ -19,6 +19,11 @@ import { training } from './training.ts'
  * Beside it, on the main thread: the console, and the socket that `status` asks.
  * Above it: the launcher, which starts this process again when it is aborted.
  *
+ * A stop drains it from the source, each once those before it hold nothing more (`drainsAfter`):
+ *
+ *     reader → extractor/* → uploader/* ──┐
+ *     trainer/0 → checkpointer → loader ──┴→ ledger
+ *
  * A supervisor that gives up is restarted here once, whole; at its second within five minutes the
  * run saves and exits 4.
  */
