@@ -2,6 +2,7 @@ import type { Config } from '../../src/config/schema.ts'
 import { Failure, isFailure } from '../../src/failure.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
 import type { TreeEvent } from '../engine/events.ts'
+import { trainingIds } from '../training-ids.ts'
 import type { RunClaims } from './claims.ts'
 import { FailedStarts } from './failed-starts.ts'
 import type { RunEvent } from './machine.ts'
@@ -16,8 +17,8 @@ export class Losses {
   readonly #claims: Pick<RunClaims, 'storm'>
   readonly #failedStarts: FailedStarts
   #storageGaveUp = false
-  /** What the ledger died of, where it told, until it is up again. */
-  #ledgerDeath: Failure | undefined
+  /** What each died of last, where it told, until it is up again. */
+  readonly #deaths = new Map<string, Failure>()
 
   constructor(
     { upload, work }: Pick<Config, 'upload' | 'work'>,
@@ -38,27 +39,53 @@ export class Losses {
   /** @returns  what that means for the run, where it means anything */
   note(event: TreeEvent): Extract<RunEvent, { type: 'gaveUp' | 'undrained' }> | null {
     if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
-    if (event.child === 'ledger') {
-      if (event.kind === 'started') this.#ledgerDeath = undefined
-      if (event.kind === 'died') this.#ledgerDeath = event.death.failure
-      if (event.kind === 'undrained') {
-        return { type: 'undrained', failure: uncommitted(this.#ledgerDeath ?? event.error) }
-      }
+    if (event.kind === 'started') this.#deaths.delete(event.child)
+    if (event.kind === 'died' && event.death.failure) {
+      this.#deaths.set(event.child, event.death.failure)
     }
+    if (event.kind === 'undrained') return this.#undrained(event.child, event.error)
     const lost =
       this.#failedStarts.note(event) ??
       spoolLost(event, this.#work, this.#around) ??
       (event.kind === 'died' ? this.#claims.storm() : null)
     return lost && { type: 'gaveUp', failure: lost }
   }
+
+  #undrained(child: string, error: unknown): Extract<RunEvent, { type: 'undrained' }> | null {
+    const unkept = unkeptBy.get(child)
+    if (!unkept) return null
+    const cause = this.#deaths.get(child) ?? error
+    return { type: 'undrained', failure: notKept(unkept, cause) }
+  }
 }
 
-const uncommitted = (cause: unknown): Failure =>
-  new Failure(
-    isFailure(cause) ? cause.kind : 'unavailable',
-    'the drain did not end: some of what is stored is not committed',
+interface Unkept {
+  readonly what: string
+  readonly remedy: string
+}
+
+/** What a stop has not kept where one of these did not drain; of others nothing is lost. */
+const unkeptBy: ReadonlyMap<string, Unkept> = new Map([
+  [
+    'ledger',
     {
-      remedy: (isFailure(cause) && cause.remedy) || 'Run again here: the spool keeps what waits.',
-      cause,
+      what: 'some of what is stored is not committed',
+      remedy: 'Run again here: the spool keeps what waits.',
     },
-  )
+  ],
+  [
+    trainingIds.checkpointer,
+    {
+      what: 'the last steps are in no checkpoint',
+      remedy: 'Run again: the training goes on from its last checkpoint.',
+    },
+  ],
+])
+
+const notKept = ({ what, remedy }: Unkept, cause: unknown): Failure => {
+  const known = isFailure(cause) ? cause : undefined
+  return new Failure(known?.kind ?? 'unavailable', `the drain did not end: ${what}`, {
+    remedy: known?.remedy ?? remedy,
+    cause,
+  })
+}

@@ -36,7 +36,7 @@ export type RunEvent =
   | { type: 'stop'; code: number }
   /** Restart intensity exceeded, or a store that is out of reach, or refuses for good. */
   | { type: 'gaveUp'; failure: Failure }
-  /** What was told to drain could not: something that is stored is not committed. */
+  /** What was told to drain could not: something of this run is not kept. */
   | { type: 'undrained'; failure: Failure }
   /** There is nothing to work on, and nothing was done. */
   | { type: 'refused'; failure: Failure }
@@ -121,7 +121,7 @@ export const runMachine = setup({
         stop: {},
         refused: {},
         gaveUp: { actions: giveUp },
-        // Of a run that has finished all was committed before; of one that gave up it is told why.
+        // Of a run that has finished all was kept before; of one that gave up it is told why.
         undrained: {
           guard: ({ context: { code, failure } }) =>
             failure === null && code > exitCodes.incomplete,

@@ -29,6 +29,12 @@ test('losses: a ledger that does not drain leaves something uncommitted, others 
   assert.match(loss?.failure.remedy ?? '', /the spool keeps what waits/)
 })
 
+test('losses: a checkpointer that does not drain leaves the last steps unsaved', () => {
+  const loss = losses().note(undrained('checkpointer'))
+  assert.equal(loss?.type, 'undrained')
+  assert.match(explain(loss?.failure), /last steps are in no checkpoint: no answer in time/)
+})
+
 test('losses: one that died in its drain tells what it died of, and no earlier death', () => {
   const superseded = new Failure('superseded', 'another writes', { remedy: 'Let one run.' })
   const inDrain = losses()

@@ -80,7 +80,7 @@ test('run: what ends a drain in giving up counts as the work that was under way'
   assert.equal(after(checked, begun, gaveUp('unavailable')), exitCodes.gaveUp)
 })
 
-test('run: a stop whose drain left something uncommitted is giving up, not a clean end', () => {
+test('run: a stop whose drain left something unkept is giving up, not a clean end', () => {
   const undrained: RunEvent = {
     type: 'undrained',
     failure: new Failure('unavailable', 'not all is committed'),
