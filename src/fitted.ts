@@ -1,8 +1,8 @@
 const narrowest = 30
 
 /**
- * Text broken between words, never before a `%`, and where it breaks itself, so that no line passes `columns`; all
- * lines after the first are indented. A word that is longer keeps a line for itself.
+ * Text broken between words, never before a `%`, and where it breaks itself, so that no line passes
+ * `columns`; all lines after the first are indented. A word that is longer keeps a line for itself.
  */
 export function fitted(text: string, columns: number, indent: string): string {
   const width = Math.max(columns - indent.length, narrowest)

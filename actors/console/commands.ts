@@ -35,8 +35,8 @@ const looks = {
     usage: 'tree',
     help: 'each actor: its state, since when, restarts, queues, what it is at',
     more:
-      'For actors of one kind `in` is the one queue that they share: of extractors, rows that are ' +
-      'not done yet. ' +
+      'For actors of one kind `in` is the one queue that they share: of extractors, the rows ' +
+      'that are not done yet. ' +
       '`last` is the cause of the last restart.',
     run: async ({ root }, _, { columns }) => treeText(root.status(), columns),
   },
