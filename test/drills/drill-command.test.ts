@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DrillReport } from '../../supervisors/drills/hold.ts'
+import { start } from '../../supervisors/drills/rig/process.ts'
 import { assertRefused, draftsmith } from '../support/commands/draftsmith.ts'
 import { filesBelow, folder, listing } from '../support/commands/golden-job.ts'
 import { layOutJob } from '../support/crash/job.ts'
@@ -77,6 +78,21 @@ test('drill: what somebody takes out of the store meanwhile is named, exit code 
   const key = taken.slice(taken.indexOf('hidden-states/'))
   const same = brokenOf(report).find(({ what }) => what.startsWith('keys and bytes'))
   assert.deepEqual(same?.samples, [key])
+  assert.deepEqual(listing(store(dir)), before)
+  assert.deepEqual(readdirSync(work), [])
+})
+
+test('drill: Ctrl-C in mid-drill leaves no folder, and nothing in the store', async (t) => {
+  const { dir, config, work } = await ownJob(t)
+  const before = listing(store(dir))
+  const args = ['drill', 'reader-killed', '--config', config, '--work', work]
+  const running = start(t, args, { dir, endMs })
+  await running.until('the run that is broken', async () =>
+    filesBelow(store(dir)).some((path) => /-2-reader-killed\//.test(path)) ? true : undefined,
+  )
+  running.signal('SIGINT')
+  const { code, stderr } = await running.ended()
+  assert.deepEqual([code, stderr], [130, ''])
   assert.deepEqual(listing(store(dir)), before)
   assert.deepEqual(readdirSync(work), [])
 })

@@ -19,7 +19,7 @@ import { type Ended, type Running, start } from './process.ts'
 import type { S3Process } from './s3-process.ts'
 import type { Scope } from './scope.ts'
 import { look, readStored, type Stored } from './stored.ts'
-import { Watch } from './watch.ts'
+import { Watch, type Watching } from './watch.ts'
 
 /** What a drill works with: a job, its store, and what is to be asked of both. */
 
@@ -63,8 +63,7 @@ export class Rig {
   readonly #s3: S3Process | null
   readonly #isSmaller: boolean
   readonly #watch: Watch
-  /** Of each run: what was met that should not be, told at its end. */
-  readonly #runs = new Map<Running, () => Promise<readonly Breach[]>>()
+  readonly #runs = new Map<Running, Watching>()
   /** When each began: milliseconds since the epoch. */
   readonly #starts: number[] = []
   readonly #blows: Blow[] = []
@@ -93,7 +92,7 @@ export class Rig {
   start(crash: Crash | readonly Crash[] = [], how: How = {}): Running {
     const { args = ['run', this.job.config, '--json'], job = this.job, command } = how
     this.#starts.push(Date.now())
-    const watched = this.#watch.begins(job)
+    const watched = this.#watch.begins(job, command ? 'unseen' : 'seen')
     const running = start(this.scope, args, {
       ...{ ...job, endMs, crash: [{ noted: true }, ...[crash].flat().map(this.#scaled)] },
       ...(command && { command }),
@@ -117,8 +116,8 @@ export class Rig {
   /** Its end, which its log and its exit code tell of. */
   async ended(running: Running): Promise<Ended> {
     const end = await running.ended()
-    const breaches = await this.#runs.get(running)?.()
-    this.tell(this.#s3 ? ['requests', 'room'] : ['room'], breaches ?? [])
+    const watched = this.#runs.get(running)
+    if (watched) this.tell(watched.asked, await watched.ended())
     this.#log.push(...end.stderr.split('\n'))
     return end
   }

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Breach, whileItRan } from '../../../src/audit/invariants.ts'
+import { type Breach, type Invariant, whileItRan } from '../../../src/audit/invariants.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { Job } from './job.ts'
 import type { S3Process } from './s3-process.ts'
@@ -9,6 +9,14 @@ import type { Scope } from './scope.ts'
 /** What runs take of the store and of the disk at once, looked at while they run. */
 
 const lookMs = 40
+
+/** One run is looked at. */
+export interface Watching {
+  /** What can be seen of it. */
+  readonly asked: readonly Invariant[]
+  /** To be called at its end, before anybody else asks the store: what did not hold. */
+  readonly ended: () => Promise<readonly Breach[]>
+}
 
 export class Watch {
   readonly #s3: S3Process | null
@@ -27,9 +35,9 @@ export class Watch {
   /**
    * A run of this job begins.
    *
-   * @returns  to be called at its end, before anybody else asks the store: what did not hold
+   * @param disk  `unseen`: its spool lies on one that nobody else sees
    */
-  begins({ config: path, work }: Job): () => Promise<Breach[]> {
+  begins({ config: path, work }: Job, disk: 'seen' | 'unseen'): Watching {
     const { spool, upload } = loadConfig(path).config
     if (this.#running === 0) this.#countAnew()
     this.#most = Math.max(this.#most, ++this.#running)
@@ -38,7 +46,7 @@ export class Watch {
       most = Math.max(most, bytesIn(join(work, 'spool')))
     }, lookMs)
     this.#scope.after(() => clearInterval(timer))
-    return async () => {
+    const ended = async () => {
       clearInterval(timer)
       this.#running--
       const peak = (await this.#s3?.stats())?.peak
@@ -47,6 +55,9 @@ export class Watch {
         ...(peak && { requests: { found: peak, allowed: this.#most * upload.maxParallel } }),
       })
     }
+    const asked: Invariant[] = this.#s3 ? ['requests'] : []
+    if (disk === 'seen') asked.push('room')
+    return { asked, ended }
   }
 
   /** The drill's own requests before this do not count. */
