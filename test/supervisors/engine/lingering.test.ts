@@ -62,7 +62,9 @@ test('one whose port closes at its start, and that lives on, is ended in its tim
 })
 
 test('one whose port closes when it is up, and that lives on, is ended in its time', async (t) => {
-  const { incarnation, death, closePort } = started(t, puppet('puppet'))
+  // It has not drained when its port closes.
+  const slow = puppet('puppet', { input: { drainTakesMs: 60_000 } })
+  const { incarnation, death, closePort } = started(t, slow)
   assert.equal(await incarnation.ready(), true)
   const drained = incarnation.drain()
   drained.catch(() => undefined)

@@ -96,7 +96,9 @@ self.serve(
   { closed: ({ id }) => askers.push(`closed ${id}`) },
 )
 
-if (!mute) {
+// One that waits for something all its life: with nobody to ask it, its thread would end by itself.
+if (mute) setInterval(() => undefined, 60_000)
+else {
   self.live({
     drain: async () => {
       Atomics.add(counts, 1, 1)
