@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ActorStatus } from '../../protocol/console.ts'
 import type { Crash } from '../../supervisors/drills/rig/crash.ts'
-import { limitMemory } from '../../supervisors/drills/rig/memory-limit.ts'
 import { start } from '../../supervisors/drills/rig/process.ts'
 import { statusWhen } from '../../supervisors/drills/rig/socket.ts'
 import { readStored } from '../../supervisors/drills/rig/stored.ts'
 import { layOutJob } from '../support/crash/job.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../support/crash/undisturbed.ts'
+import { limitMemory } from '../support/memory-limit.ts'
 
 /** Under `isolation: process` a native fault takes the extractor along, and nothing else. */
 

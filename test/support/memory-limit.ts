@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sleep } from '../../../src/clock.ts'
-import { kill } from './process.ts'
-import type { Scope } from './scope.ts'
+import { sleep } from '../../src/clock.ts'
+import { kill } from '../../supervisors/drills/rig/process.ts'
+import type { Scope } from '../../supervisors/drills/rig/scope.ts'
 
 /** A process that takes more memory than it may, and is ended for it. */
 
