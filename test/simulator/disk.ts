@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path'
-import type { Disk, DiskNow, Listed, ReadableFile } from '../../src/disk.ts'
+import type { Disk, Listed } from '../../src/disk.ts'
+import { Mounted } from './mounted.ts'
 import type { Life, World } from './world.ts'
 
 /**
@@ -23,7 +24,6 @@ interface Renamed {
 
 /** A system writes back by itself what is older. */
 const writtenBackMs = 30_000
-const opMaxMs = 4
 const roomy = 1e12
 
 export class SimulatedDisk {
@@ -32,7 +32,7 @@ export class SimulatedDisk {
   readonly #folders = new Set<string>()
   /** Removed, and not yet for certain. */
   readonly #ghosts = new Map<string, { readonly kept: Kept; readonly removedAt: number }>()
-  /** By the new name, and not yet for certain: few folders are synced. */
+  /** By the new name. */
   readonly #renamed = new Map<string, Renamed>()
   /** Until then no byte more fits. */
   fullUntil = 0
@@ -134,7 +134,8 @@ export class SimulatedDisk {
     const kept = this.files.get(from)
     if (!kept) throw failed('ENOENT', 'rename', from)
     this.#requireFolder(to, 'rename')
-    this.#renamed.set(to, { from, kept, replaced: this.files.get(to), at: this.#world.now })
+    const replaced = this.files.get(to)
+    this.#renamed.set(to, { from, kept, replaced, at: this.#world.now })
     this.files.delete(from)
     this.files.set(to, kept)
     if (this.rotsNext && to.endsWith('.safetensors')) {
@@ -143,11 +144,17 @@ export class SimulatedDisk {
     }
   }
 
-  /** What was renamed or removed there is so for certain. */
+  /** What was removed there is so for certain, and the names that were given. */
   syncFolder(folder: string): void {
-    for (const changes of [this.#ghosts, this.#renamed]) {
-      for (const path of changes.keys()) if (dirname(path) === folder) changes.delete(path)
+    for (const names of [this.#ghosts, this.#renamed]) {
+      for (const path of names.keys()) if (dirname(path) === folder) names.delete(path)
     }
+  }
+
+  /** A file that another run has removed just before. */
+  haunt(path: string, bytes: Buffer): void {
+    const kept = { bytes, writtenAt: this.#world.now, synced: true }
+    this.#ghosts.set(path, { kept, removedAt: this.#world.now })
   }
 
   remove(path: string): void {
@@ -178,123 +185,6 @@ export class SimulatedDisk {
     if (!this.#folders.has(dirname(path))) throw failed('ENOENT', syscall, path)
   }
 }
-
-/** Each operation takes its time, and is a moment at which its life may end. */
-class Mounted implements Disk {
-  readonly #disk: SimulatedDisk
-  readonly #life: Life
-  readonly now: DiskNow
-
-  constructor(disk: SimulatedDisk, life: Life) {
-    this.#disk = disk
-    this.#life = life
-    this.now = this.#atOnce()
-  }
-
-  makeFolder(path: string): Promise<void> {
-    return this.#later('makes', path, () => this.#disk.makeFolder(path))
-  }
-
-  async create(path: string, parts: readonly Uint8Array[]): Promise<void> {
-    const bytes = Buffer.concat(parts)
-    const first = bytes.subarray(0, this.#disk.world.below(bytes.length + 1))
-    await this.#later('begins', path, () => this.#disk.create(path, first, false))
-    await this.#later('writes', path, () => this.#disk.grow(path, bytes))
-  }
-
-  rename(from: string, to: string): Promise<void> {
-    return this.#later('renames', to, () => this.#disk.rename(from, to))
-  }
-
-  remove(path: string): Promise<void> {
-    return this.#later('removes', path, () => this.#disk.remove(path))
-  }
-
-  list(path: string): Promise<readonly Listed[]> {
-    return this.#later('lists', path, () => this.#disk.list(path))
-  }
-
-  freeBytes(path: string): Promise<number> {
-    return this.#later('free', path, () => this.#disk.freeBytes)
-  }
-
-  async open(path: string): Promise<ReadableFile> {
-    await this.#later('opens', path, () => this.#disk.read(path))
-    return {
-      size: async () => this.#disk.read(path).length,
-      read: (room, at) => this.#later('reads', path, () => this.#disk.read(path).copy(room, 0, at)),
-      close: async () => undefined,
-    }
-  }
-
-  readWhole(path: string): Promise<Buffer> {
-    return this.#later('reads', path, () => Buffer.from(this.#disk.read(path)))
-  }
-
-  fill(room: Uint8Array, path: string): Promise<number> {
-    return this.#later('reads', path, () => this.#filled(room, path))
-  }
-
-  #filled(room: Uint8Array, path: string): number {
-    if (!this.#disk.files.has(path)) this.#disk.onMissing(path, this.#life)
-    return this.#disk.read(path).copy(room)
-  }
-
-  /** What the system has begun it ends, though who asked has ended by then. */
-  #later<T>(what: string, path: string, work: () => T): Promise<T> {
-    const { world } = this.#disk
-    world.step(this.#life)
-    return new Promise((resolve, reject) => {
-      world.plan(world.draw() * opMaxMs, null, () => {
-        if (!this.#life.alive && world.draw() < 0.5) return
-        const settle = this.#done(`${what} ${short(path)}`, work, { resolve, reject })
-        world.plan(0, this.#life, settle)
-      })
-    })
-  }
-
-  #done<T>(what: string, work: () => T, promise: Settling<T>): () => void {
-    try {
-      const value = work()
-      this.#disk.world.tell(() => `disk: ${this.#life.name} ${what}`)
-      return () => promise.resolve(value)
-    } catch (error) {
-      return () => promise.reject(error)
-    }
-  }
-
-  #atOnce(): DiskNow {
-    const disk = this.#disk
-    const now = <T>(what: string, path: string, work: () => T): T => {
-      disk.world.step(this.#life)
-      const value = work()
-      disk.world.tell(() => `disk: ${this.#life.name} ${what} ${short(path)}`)
-      return value
-    }
-    return {
-      makeFolder: (path) => now('makes', path, () => disk.makeFolder(path)),
-      create: (path, bytes, how) =>
-        now('writes', path, () => disk.create(path, bytes, how === 'synced')),
-      rename: (from, to) => now('renames', to, () => disk.rename(from, to)),
-      syncFolder: (path) => now('syncs', path, () => disk.syncFolder(path)),
-      remove: (path) =>
-        now('removes', path, () => {
-          if (disk.files.has(path)) disk.remove(path)
-        }),
-      list: (path) => now('lists', path, () => disk.list(path)),
-      readWhole: (path) => now('reads', path, () => Buffer.from(disk.read(path))),
-      fill: (room, path) => now('reads', path, () => this.#filled(room, path)),
-    }
-  }
-}
-
-interface Settling<T> {
-  resolve(value: T): void
-  reject(error: unknown): void
-}
-
-/** Chance makes part of a temporary file's name. */
-const short = (path: string): string => basename(path).replace(/\.[0-9a-f]{12,16}\.tmp$/, '.tmp')
 
 const failed = (code: string, syscall: string, path: string): Error =>
   Object.assign(new Error(`${code}: ${syscall} '${path}'`), { code, syscall, path })

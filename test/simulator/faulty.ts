@@ -1,6 +1,6 @@
 import type { Lease, StoredWord } from '../../protocol/ledger.ts'
 import type { Actor } from '../../protocol/lifecycle.ts'
-import type { Disk } from '../../src/disk.ts'
+import type { Disk, DiskNow } from '../../src/disk.ts'
 import { Failure } from '../../src/failure.ts'
 import { lockKey } from '../../src/manifest/holder.ts'
 import { segmentsPrefix, snapshotsPrefix } from '../../src/manifest/names.ts'
@@ -77,12 +77,6 @@ const sendsTorn = withStore('uploader', (store) => ({
   ...store,
   put: async (key, body, options) => ({ ...(await store.put(key, body)), ...options }),
 }))
-
-/** The store is a folder of this machine, whose new names are not synced. */
-const syncsNoFolder: Parts = {
-  ...sound,
-  machineCrashed: (store) => store.forget(10_000),
-}
 
 /** Each start of the ledger writes under the same name. */
 const writesUnderOneName: Parts = {
@@ -229,22 +223,23 @@ const removesBeforeItsSnapshot = withStore('ledger', (store) => ({
   },
 }))
 
-/** What must outlive a crash of the machine is written like all else. */
-const syncsNoFile: Parts = {
+/** On the disk what lasts is written like all else. */
+const onDisk = (wrap: (now: DiskNow) => Partial<DiskNow>): Parts => ({
   ...sound,
   around: (around) => {
     const { disk } = around
-    const { now } = disk
-    const create: typeof now.create = (path, bytes) => now.create(path, bytes)
-    return { ...around, disk: { ...delegate(disk), now: { ...now, create } } }
+    const now = { ...disk.now, ...wrap(disk.now) }
+    return { ...around, disk: { ...delegate(disk), now } }
   },
-}
+})
+
+const syncsNoFile = onDisk((now) => ({ create: (path, bytes) => now.create(path, bytes) }))
+const syncsNoFolder = onDisk(() => ({ syncFolder: () => undefined }))
 
 export const faultyParts: Readonly<Record<string, Parts>> = {
   'removes before commit': removesBeforeCommit,
   'believes acknowledgements': believesAcknowledgements,
   'sends torn files': sendsTorn,
-  'syncs no folder': syncsNoFolder,
   'uses a segment name again': writesUnderOneName,
   'counts a death twice': tellsDeathsTwice,
   'leaks permits at a death': leaksPermits,
@@ -253,6 +248,7 @@ export const faultyParts: Readonly<Record<string, Parts>> = {
   'counts one restart too many': countsOneTooMany,
   'forgets the spool': forgetsTheSpool,
   'syncs no file': syncsNoFile,
+  'syncs no folder': syncsNoFolder,
   'sees life everywhere': seesLifeEverywhere,
   'measures by the wall clock': measuresByTheWall,
   'heeds no lock': heedsNoLock,

@@ -120,7 +120,6 @@ export class Machine {
     this.#boots++
     if (disk === 'unsynced lost') {
       this.disk.crash()
-      this.#parts.parts.machineCrashed(this.#parts.store)
     } else {
       this.disk.lose()
       this.#host++

@@ -1,7 +1,6 @@
 import type { SupervisorSpec } from '../../protocol/child.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
 import type { Start, Vessel } from '../../supervisors/engine/vessel.ts'
-import type { SimulatedStore } from './store.ts'
 import { type Begins, realBegins } from './vessel.ts'
 
 /** What of the product may be wrapped, or given other than it is: where faulty parts come in. */
@@ -13,8 +12,6 @@ export interface Parts {
   readonly vessel: (vessel: Vessel) => Vessel
   /** Of those who fill the spool. */
   readonly filling: (spec: SupervisorSpec) => SupervisorSpec
-  /** The machine has crashed, and its disk kept what was synced. */
-  readonly machineCrashed: (store: SimulatedStore) => void
 }
 
 /** The product as it is. */
@@ -24,5 +21,4 @@ export const sound: Parts = {
   start: (start) => start,
   vessel: (vessel) => vessel,
   filling: (spec) => spec,
-  machineCrashed: () => undefined,
 }

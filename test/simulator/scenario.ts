@@ -44,6 +44,8 @@ export interface Scenario {
   /** Rows of the dataset that end their extractor, or whose states are not finite. */
   readonly poison: number | null
   readonly nan: number | null
+  /** Another run had this work folder until just before. */
+  readonly hadFormer: boolean
   readonly faults: readonly Fault[]
 }
 
@@ -72,6 +74,7 @@ export function scenarioOf(seed: number, requestFaults = 8): Scenario {
     acknowledges: pickOf(['checksum', 'checksum', 'etag', 'nothing'], random),
     poison: evil === 0 ? below(rows) : null,
     nan: evil === 1 ? below(rows) : null,
+    hadFormer: random() < 0.25,
     faults: faultsOf(random, requestFaults),
   }
 }

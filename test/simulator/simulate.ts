@@ -7,6 +7,7 @@ import { root } from '../../supervisors/root.ts'
 import { Deaths } from './deaths.ts'
 import { refusedHalf, unexplained } from './ends.ts'
 import { finish } from './finish.ts'
+import { leaveFormer, removesFormer } from './former.ts'
 import { Holders } from './holders.ts'
 import { Invariants, Violation } from './invariants.ts'
 import { type Ended, Machine, type MachineParts } from './machine.ts'
@@ -99,6 +100,7 @@ class Simulation {
     this.#deaths = new Deaths(world)
     this.#machineParts = { world, store: this.#store, workload, parts, log }
     this.#machine = this.#newMachine('', (id) => this.#deaths.note(id))
+    if (scenario.hadFormer) leaveFormer(this.#machine.disk, workload.config.work)
     this.#machine.disk.onMissing = (path, life) => this.#missed(path, life)
     this.#store.onChange = (key, bytes, by) => this.#changed(key, { bytes, by })
     this.#store.onAsk = ({ life }) => this.#asked(life.root)
@@ -229,9 +231,10 @@ class Simulation {
   #processEnded(ended: Ended): void {
     this.#machine.ended = null
     const half = refusedHalf(ended, this.#store.halves)
-    const bug = half === undefined ? unexplained(ended) : undefined
-    if (bug !== undefined) throw new Violation(bug)
     if (half !== undefined) this.#store.removeHalf(half)
+    const isMended = half !== undefined || this.#removesFormer(ended)
+    const bug = isMended ? undefined : unexplained(ended)
+    if (bug !== undefined) throw new Violation(bug)
     const isDone = ended.kind === 'result' && ended.result.code <= 1
     if (!isDone) {
       this.world.plan(againMs * (1 + this.world.draw()), null, () => this.#start())
@@ -247,5 +250,9 @@ class Simulation {
     })
     if (broken !== undefined) throw new Violation(broken)
     this.#isOver = true
+  }
+  #removesFormer(ended: Ended): boolean {
+    const refused = unexplained(ended)?.includes('samples of another run') ?? false
+    return refused && removesFormer(this.#machine.disk, this.#workload.config.work)
   }
 }

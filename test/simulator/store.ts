@@ -48,7 +48,6 @@ export class SimulatedStore {
   /** By the number of the request, of all. */
   readonly #faults: ReadonlyMap<number, RequestFault>
   #requests = 0
-  readonly #putAt = new Map<string, number>()
   /** Until then it answers nobody. */
   awayUntil = 0
   /** Objects of which it keeps half, and nobody has put them whole since. */
@@ -140,7 +139,6 @@ export class SimulatedStore {
 
   #changed(key: string, what: string, { bytes, by }: Change): void {
     this.#world.tell(() => `store: ${what} ${masked(key)}`)
-    this.#putAt.set(key, this.#world.now)
     this.onChange(key, bytes, by)
   }
 
@@ -154,15 +152,6 @@ export class SimulatedStore {
     this.halves.delete(key)
     void this.objects.remove(key)
     this.#changed(key, 'is rid of', { bytes: undefined, by: null })
-  }
-
-  /** Of what was put so lately, chance takes half away. */
-  forget(withinMs: number): void {
-    for (const [key, at] of this.#putAt) {
-      if (this.#world.now - at > withinMs || this.#world.draw() < 0.5) continue
-      void this.objects.remove(key)
-      this.#changed(key, 'loses', { bytes: undefined, by: null })
-    }
   }
 
   #request<T>(seen: Seen, work: Work<T>): Promise<T> {
