@@ -14,7 +14,8 @@ const { values: options } = parseArgs({
     from: { type: 'string', default: '0' },
     /** Threads; default: one for each core. */
     workers: { type: 'string', default: `${availableParallelism()}` },
-    faulty: { type: 'string' },
+    /** Any number of them. */
+    faulty: { type: 'string', multiple: true },
     /** Each seed is run again, and must come to the same event log. */
     twice: { type: 'boolean', default: false },
   },
@@ -63,10 +64,10 @@ async function findEach(names: readonly string[]): Promise<boolean> {
   return isEachFound
 }
 
-async function wellWith(faulty: string): Promise<boolean> {
+async function wellWith(names: readonly string[]): Promise<boolean> {
   const all = await pool.parts()
-  if (faulty === 'all') return await findEach(all)
-  if (all.includes(faulty)) return await findEach([faulty])
+  const wanted = names.flatMap((name) => (name === 'all' ? all : [name]))
+  if (wanted.every((name) => all.includes(name))) return await findEach(wanted)
   say(`no such part. There are: ${all.join(', ')}`)
   return false
 }
