@@ -1,5 +1,6 @@
 import type { Lease, StoredWord } from '../../protocol/ledger.ts'
 import type { Actor } from '../../protocol/lifecycle.ts'
+import { seededRandom } from '../../src/clock.ts'
 import type { Disk, DiskNow } from '../../src/disk.ts'
 import { Failure } from '../../src/failure.ts'
 import { lockKey } from '../../src/manifest/holder.ts'
@@ -83,7 +84,11 @@ const writesUnderOneName: Parts = {
   ...sound,
   around: (around, whose) => {
     if (!whose.startsWith('ledger')) return around
-    return { ...around, random: () => 0.5, wall: { ...around.wall, now: () => Date.UTC(2026, 1) } }
+    return {
+      ...around,
+      random: seededRandom(7),
+      wall: { ...around.wall, now: () => Date.UTC(2026, 1) },
+    }
   },
 }
 

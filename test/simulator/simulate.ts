@@ -48,6 +48,8 @@ export interface SimulateOptions {
 }
 
 const startsMax = 200
+/** Many times those of the longest run here. */
+const stepsMax = 60_000
 /** Nothing changes on disk or in the store for so long, and nothing hinders it: it never will. */
 const stillMs = 5 * 60_000
 /** From then on nobody answers; the longest that its supervisor may wait for a sign of life. */
@@ -157,6 +159,7 @@ class Simulation {
 
   #look(): void {
     this.#invariants.check()
+    if (this.world.steps > stepsMax) throw new Violation('the run does not end')
     const isStill = this.#hanging.size === 0 && this.world.now - this.#movedAt > stillMs
     if (isStill) throw new Violation('the run stands still')
     const bug = this.#second?.ended ? unexplained(this.#second.ended) : undefined
