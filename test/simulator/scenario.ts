@@ -68,7 +68,7 @@ export function scenarioOf(seed: number, requestFaults = 8): Scenario {
     rows,
     extractors: 1 + below(2),
     uploaders: 1 + below(2),
-    maxParallel: 3 + below(5),
+    maxParallel: 2 + below(5),
     commitEvery: 1 + below(5),
     spoolMax: 30_000 + below(60_000),
     acknowledges: pickOf(['checksum', 'checksum', 'etag', 'nothing'], random),
