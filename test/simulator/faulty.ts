@@ -1,6 +1,5 @@
 import type { Lease, StoredWord } from '../../protocol/ledger.ts'
 import type { Actor } from '../../protocol/lifecycle.ts'
-import { seededRandom } from '../../src/clock.ts'
 import type { Disk, DiskNow } from '../../src/disk.ts'
 import { Failure } from '../../src/failure.ts'
 import { lockKey } from '../../src/manifest/holder.ts'
@@ -79,15 +78,26 @@ const sendsTorn = withStore('uploader', (store) => ({
   put: async (key, body, options) => ({ ...(await store.put(key, body)), ...options }),
 }))
 
-/** Each start of the ledger writes under the same name. */
+/** Each start of the ledger writes under the same name, over what is there. */
 const writesUnderOneName: Parts = {
   ...sound,
   around: (around, whose) => {
     if (!whose.startsWith('ledger')) return around
+    // A start's first moment and first draws name it.
+    const [moments, draws] = [[Date.UTC(2026, 1)], [0.5, 0.5]]
     return {
       ...around,
-      random: seededRandom(7),
-      wall: { ...around.wall, now: () => Date.UTC(2026, 1) },
+      random: () => draws.shift() ?? around.random(),
+      wall: { ...around.wall, now: () => moments.shift() ?? around.wall.now() },
+      openStore: async (place) => {
+        const store = await around.openStore(place)
+        const putIfAbsent: ObjectStore['putIfAbsent'] = async (key, body, options) => {
+          if (!key.startsWith(segmentsPrefix)) return await store.putIfAbsent(key, body, options)
+          await store.put(key, body, options)
+          return true
+        }
+        return { ...store, putIfAbsent }
+      },
     }
   },
 }
