@@ -44,7 +44,7 @@ export class Bridge {
   readonly #options: BridgeOptions
   #numbers = 0
   /** Bytes of each message that the stream has not taken whole, oldest first. */
-  readonly #unread: number[] = []
+  readonly #unread = new Unread()
   #quiet: Deferred<void> = deferred()
 
   constructor(stream: Duplex, options: BridgeOptions) {
@@ -62,7 +62,7 @@ export class Bridge {
 
   /** What waits for the other process to read it. */
   get unreadBytes(): number {
-    return this.#unread.reduce((sum, bytes) => sum + bytes, 0)
+    return this.#unread.bytes
   }
 
   /** Settles when every port has closed and all that they were given is on its way. */
@@ -84,12 +84,12 @@ export class Bridge {
     if (!this.#stream.writable) return
     const parts = packed(packet, (port) => this.#numbered(port))
     const max = this.#options.unreadBytesMax ?? unreadBytesMax
-    const unread = this.unreadBytes
-    if (unread - Math.max(0, ...this.#unread) > max) {
-      this.#overfull(unread, max)
+    if (this.#unread.bytes - this.#unread.largest > max) {
+      this.#overfull(this.#unread.bytes, max)
       return
     }
-    this.#unread.push(parts.reduce((sum, { byteLength }) => sum + byteLength, 0))
+    const bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    this.#unread.add(bytes)
     this.#stream.cork()
     for (const part of parts) {
       for (let from = 0; from < part.byteLength; from += pieceBytes) {
@@ -97,7 +97,7 @@ export class Bridge {
       }
     }
     // After all of the above, in the order of the messages.
-    this.#stream.write(nothing, () => this.#unread.shift())
+    this.#stream.write(nothing, () => this.#unread.remove(bytes))
     this.#stream.uncork()
   }
 
@@ -146,5 +146,30 @@ export class Bridge {
   #lost(): void {
     for (const number of [...this.#ports.keys()]) this.#close(number)
     this.#quiet.resolve()
+  }
+}
+
+/** The bytes of messages that are on their way, however many these are. */
+class Unread {
+  #bytes = 0
+  /** Of one message, since nothing was on its way. */
+  #largest = 0
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get largest(): number {
+    return this.#largest
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes
+    this.#largest = Math.max(this.#largest, bytes)
+  }
+
+  remove(bytes: number): void {
+    this.#bytes -= bytes
+    if (this.#bytes === 0) this.#largest = 0
   }
 }

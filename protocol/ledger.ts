@@ -107,9 +107,9 @@ export const ledgerContract = {
   permit: request<PermitAsk, boolean>(),
   /**
    * Idempotent. A question that still waits keeps its place, and the permit that it gets goes back
-   * at once. Permits of an asker whose port closes come back by themselves.
+   * at once. Permits of an asker whose port closes come back by themselves. While the ledger is
+   * away this waits long: what does not come back counts as open.
    */
-  /** While the ledger is away it waits long: what does not come back counts as open. */
   release: request<PermitEnd, void>({ withinMs: 600_000 }),
   /**
    * Confirmed by the store. Idempotent by lease. Answers what there is to send now, as far as it is

@@ -20,11 +20,8 @@ import { PermitDesk } from './permit-desk.ts'
 const lookMs = 1000
 /** For what saves the next start some work, once all is committed. */
 const tidyMs = 20_000
-/**
- * By then each request that was open when another ledger died has ended. A manifest's is small; of
- * two permits it may hold the one without which nothing is replayed, and so nothing given back.
- */
-const inheritMs = { sample: 10 * 60_000, checkpoint: 10 * 60_000, manifest: 60_000 }
+/** By then each request that was open when another ledger died has ended. */
+const inheritMs = 10 * 60_000
 
 const permitsUpTo = (max: number, options: PermitOptions) => new Permits(max, options)
 
@@ -56,7 +53,7 @@ export async function begin(
   })
 
   let requests = 0
-  for (const { asker, kind } of left) permits.inherit(asker, kind, inheritMs[kind])
+  for (const { asker, kind } of left) permits.inherit(asker, kind, inheritMs)
   const store = await patientStore(input.store, {
     acquire: permits.taker(self.id, 'manifest'),
     attempts: input.attempts,

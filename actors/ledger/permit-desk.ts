@@ -11,6 +11,10 @@ export class PermitDesk {
   readonly #asker: string
   /** What is asked for and not given back; without a function while the question waits. */
   readonly #tickets = new Map<number, Release | undefined>()
+  /** The first ticket that was asked for here: a lower one was given by a ledger before this. */
+  #first = Number.POSITIVE_INFINITY
+  /** Of those before this: what came back. */
+  readonly #returned = new Set<number>()
 
   constructor(permits: Permits, asker: string) {
     this.#permits = permits
@@ -19,6 +23,7 @@ export class PermitDesk {
 
   async ask({ ticket, kind }: PermitAsk): Promise<boolean> {
     this.#tickets.set(ticket, undefined)
+    this.#first = Math.min(this.#first, ticket)
     const release = await this.#permits.acquire(this.#asker, kind, permitMs)
     // The asker has given up waiting meanwhile, and has said so: nobody would use it.
     const isWanted = this.#tickets.has(ticket)
@@ -36,9 +41,12 @@ export class PermitDesk {
     return number
   }
 
-  /** Of a ticket that this ledger never gave it, the one before did. */
   release({ ticket, outcome }: PermitEnd): void {
-    if (!this.#tickets.has(ticket)) this.#permits.returned(this.#asker)
+    const isOlder = !this.#tickets.has(ticket) && ticket < this.#first
+    if (isOlder && !this.#returned.has(ticket)) {
+      this.#returned.add(ticket)
+      this.#permits.returned(this.#asker)
+    }
     this.#tickets.get(ticket)?.(outcome)
     this.#tickets.delete(ticket)
   }

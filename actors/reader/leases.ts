@@ -66,8 +66,8 @@ export class BatchLeases {
   takeBack(): readonly Batch[] {
     const back: Batch[] = []
     for (const [id, { batch, holder, state }] of this.#leases) {
-      if (state === 'held') continue
-      if (state !== 'judged' && this.#claims.holder(id) === holder) continue
+      if (state === 'held' || state === 'adopted') continue
+      if (state === 'lost' && this.#claims.holder(id) === holder) continue
       this.#leases.delete(id)
       back.push(batch)
     }

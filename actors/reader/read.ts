@@ -169,6 +169,7 @@ export class Reader {
   #takeSuspect(): Batch | undefined {
     if (this.#leases.size > 0) return undefined
     for (let batch = this.#suspects.shift(); batch; batch = this.#suspects.shift()) {
+      if (this.#leases.adopts(batch)) return undefined
       const verdict = this.#parts.claims.verdict(batch.id, batch.rows.length)
       if (verdict === 'run') return batch
       if (verdict === 'halve') this.#suspects.unshift(...halves(batch))
