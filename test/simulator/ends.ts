@@ -6,7 +6,6 @@ const causes = [
   'too many restarts',
   'three different batches',
   'the store has taken nothing',
-  'the store has not answered',
   'did not answer in time',
   'stays unavailable',
   'SlowDown',

@@ -6,7 +6,8 @@ import type { Found } from './search.ts'
 /**
  * `npm run simulate -- --seeds N [--from SEED] [--workers K] [--faulty NAME | all] [--twice]`: so
  * many runs, each with what its seed lets go wrong. The first that breaks a promise is cut down and
- * told; exit code 1. With a faulty part it is the other way round: each must be found.
+ * told; exit code 1. With a faulty part it is the other way round: each must be found. `NAME@SEED`
+ * looks for it from that seed on.
  */
 const { values: options } = parseArgs({
   options: {
@@ -56,8 +57,10 @@ async function findNone(): Promise<boolean> {
 
 async function findEach(names: readonly string[]): Promise<boolean> {
   let isEachFound = true
-  for (const part of names) {
-    const { failing } = await pool.search({ ...seeds, part })
+  for (const name of names) {
+    const [part = '', first = `${seeds.from}`] = name.split('@')
+    const where = { from: Number(first), to: Number(first) + count }
+    const { failing } = await pool.search({ ...seeds, ...where, part })
     say(`${part}: ${failing ? `seed ${failing.seed}, ${failing.violation}` : 'NOT FOUND'}`)
     isEachFound &&= failing !== null
   }
@@ -67,7 +70,7 @@ async function findEach(names: readonly string[]): Promise<boolean> {
 async function wellWith(names: readonly string[]): Promise<boolean> {
   const all = await pool.parts()
   const wanted = names.flatMap((name) => (name === 'all' ? all : [name]))
-  if (wanted.every((name) => all.includes(name))) return await findEach(wanted)
+  if (wanted.every((name) => all.includes(name.split('@')[0] ?? ''))) return await findEach(wanted)
   say(`no such part. There are: ${all.join(', ')}`)
   return false
 }

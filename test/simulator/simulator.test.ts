@@ -13,8 +13,8 @@ async function simulated(...options: string[]): Promise<string> {
   return stdout
 }
 
-test('simulator: 300 seeds, and whatever they let crash, every promise holds', async () => {
-  assert.match(await simulated('--seeds', '300'), /^\d{4,} crashes, 300 seeds, /m)
+test('simulator: 500 seeds, and whatever they let crash, every promise holds', async () => {
+  assert.match(await simulated('--seeds', '500'), /^\d{4,} crashes, 500 seeds, /m)
 })
 
 test('simulator: the same seed comes to the same event log', async () => {
