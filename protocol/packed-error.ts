@@ -51,9 +51,10 @@ const isKind = (kind: unknown): kind is FailureKind => kinds.has(kind)
 
 /**
  * The error that ended a thread, as its Worker's `error` event tells it: the class is lost there,
- * the fields are kept. Undefined where it was no Failure.
+ * the fields are kept. One of this thread stays what it is. Undefined where it was no Failure.
  */
 export function reviveFailure(error: unknown): Failure | undefined {
+  if (error instanceof Failure) return error
   if (!(error instanceof Error) || error.name !== 'Failure') return undefined
   if (!('kind' in error) || !isKind(error.kind)) return undefined
   const remedy = 'remedy' in error && typeof error.remedy === 'string' ? error.remedy : undefined

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, sleep, systemClock } from '../src/clock.ts'
 import type { Failure } from '../src/failure.ts'
 import type { Log } from '../src/log.ts'
-import { refusedStart } from './engine/unborn.ts'
+import { refusedStart } from './refused-start.ts'
 import { exitCodes } from './run/machine.ts'
 import { type EndSignal, endSignals, exitCodeOf, onEndSignals } from './run/signals.ts'
 

@@ -6,7 +6,8 @@ import { deferred } from '../../protocol/deferred.ts'
 import { reviveFailure } from '../../protocol/packed-error.ts'
 import type { PulseReading } from '../../protocol/pulse.ts'
 import { within } from '../../src/clock.ts'
-import { explain, Failure, isFailure } from '../../src/failure.ts'
+import { explain, type Failure, isFailure } from '../../src/failure.ts'
+import { NotStarted } from '../refused-start.ts'
 import { born } from './unborn.ts'
 import type { End, Start, Vessel, Vessels } from './vessel.ts'
 import { Watch } from './watch.ts'
@@ -196,7 +197,7 @@ export class Incarnation {
 
 /** It may pass, as the absence that it waits for may: whoever counts starts is told so. */
 function late(readyMs: number): Order {
-  const failure = new Failure('unavailable', `not ready in time. readyMs=${readyMs}`, {
+  const failure = new NotStarted('unavailable', `not ready in time. readyMs=${readyMs}`, {
     remedy: 'See what it waits for in the log: the store, or a disk or device that is slow.',
   })
   return { cause: 'start', reason: failure.message, failure }

@@ -6,8 +6,8 @@ import { Bridge } from '../../protocol/bridge.ts'
 import { unpackError } from '../../protocol/packed-error.ts'
 import type { PulseReading } from '../../protocol/pulse.ts'
 import type { Failure } from '../../src/failure.ts'
+import { refusedStart } from '../refused-start.ts'
 import { type HostBirth, type HostWord, portsFd } from './host-words.ts'
-import { refusedStart } from './unborn.ts'
 import type { End, Start, Vessel } from './vessel.ts'
 
 const stderrFd = 2

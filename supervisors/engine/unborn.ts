@@ -1,29 +1,10 @@
 import type { Port } from '../../protocol/port.ts'
 import type { PulseReading } from '../../protocol/pulse.ts'
-import { Failure, hasCode } from '../../src/failure.ts'
+import { hasCode } from '../../src/failure.ts'
+import { refusedStart } from '../refused-start.ts'
 import type { Start, Vessel, Vessels } from './vessel.ts'
 
-/** Starts that the system refuses: for want of memory, descriptors, processes. */
-
-/** What is done about each, by its code. */
-const remedies: Readonly<Record<string, string>> = {
-  E2BIG: 'Start the run with a smaller environment.',
-  EAGAIN: 'Raise the limit of processes and threads (`ulimit -u`, the container’s pids).',
-  EMFILE: 'Raise the limit of open files (`ulimit -n`).',
-  ENFILE: 'Raise the system’s limit of open files (fs.file-max).',
-  ENOENT: 'Restore the program that runs this: it is not where it was.',
-  ENOMEM: 'Free memory, or use fewer devices, or a smaller model.',
-}
-
-/** It may pass, and counts as any other death: the restart window says how often it is tried. */
-export function refusedStart(what: string, error: unknown): Failure {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const remedy = remedies[code] ?? 'See that the system lets a process or a thread be started.'
-  return new Failure('unavailable', `the system did not start it. what=${what}`, {
-    cause: error,
-    remedy,
-  })
-}
+/** Starts that the system refuses. */
 
 /** A vessel, whatever the system says to it: where it refuses, one that ends at once. */
 export function born({ pair, ...kinds }: Vessels, kind: keyof typeof kinds, start: Start): Vessel {

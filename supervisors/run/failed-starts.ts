@@ -1,6 +1,7 @@
 import type { Clock } from '../../src/clock.ts'
 import { Failure } from '../../src/failure.ts'
 import type { TreeEvent } from '../engine/events.ts'
+import { NotStarted } from '../refused-start.ts'
 
 const ledger = 'ledger'
 
@@ -15,15 +16,16 @@ export class FailedStarts {
   /** Of those that are not up: the first of their starts in a row that failed. */
   readonly #since = new Map<string, number>()
   #isLedgerUp = false
+  #ledgerFailing: Failure | null = null
 
   constructor(clock: Clock, options: { readonly deadlineMinutes: number }) {
     this.#clock = clock
     this.#deadlineMinutes = options.deadlineMinutes
   }
 
-  /** True from the ledger's first start that the store failed to the first that it did not. */
-  get isLedgers(): boolean {
-    return this.#since.has(ledger)
+  /** From the ledger's first start that the store failed to the first that it did not: the last. */
+  get ledgerFailing(): Failure | null {
+    return this.#ledgerFailing
   }
 
   /** @returns  why the run cannot go on, once an actor could not start past the deadline */
@@ -32,10 +34,14 @@ export class FailedStarts {
     if (child === ledger && (kind === 'started' || kind === 'died')) {
       this.#isLedgerUp = kind === 'started'
     }
-    if (kind === 'started') this.#since.delete(child)
+    if (kind === 'started') {
+      this.#since.delete(child)
+      if (child === ledger) this.#ledgerFailing = null
+    }
     if (kind !== 'died') return undefined
     const { cause, failure } = event.death
     if (cause !== 'start' || failure?.kind !== 'unavailable') return undefined
+    if (child === ledger && !(failure instanceof NotStarted)) this.#ledgerFailing = failure
     return this.#failed(child, failure)
   }
 

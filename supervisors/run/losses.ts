@@ -8,6 +8,7 @@ import { FailedStarts } from './failed-starts.ts'
 import type { RunEvent } from './machine.ts'
 import { spoolLost } from './spool-lost.ts'
 
+type Undrained = Extract<RunEvent, { type: 'undrained' }>
 type Around = Pick<Surroundings, 'clock' | 'disk' | 'random'>
 
 /** What a tree tells of its deaths, as far as the run cannot go on after them. */
@@ -17,6 +18,7 @@ export class Losses {
   readonly #claims: Pick<RunClaims, 'storm'>
   readonly #failedStarts: FailedStarts
   #storageGaveUp = false
+  #wasLedgerUp = false
   /** What each died of last, where it told, until it is up again. */
   readonly #deaths = new Map<string, Failure>()
 
@@ -33,11 +35,21 @@ export class Losses {
 
   /** Nothing more comes into the store: the spool keeps what waits for it. */
   get isStoreLost(): boolean {
-    return this.#storageGaveUp || this.#failedStarts.isLedgers
+    return this.#storageGaveUp || this.#failedStarts.ledgerFailing !== null
+  }
+
+  /**
+   * What a stop leaves that waits for no drain because the store is lost. Null where nothing is: a
+   * ledger that never was up holds nothing of this run.
+   */
+  left(): Undrained | null {
+    const failing = this.#failedStarts.ledgerFailing
+    return failing && this.#wasLedgerUp ? this.#undrained('ledger', failing) : null
   }
 
   /** @returns  what that means for the run, where it means anything */
-  note(event: TreeEvent): Extract<RunEvent, { type: 'gaveUp' | 'undrained' }> | null {
+  note(event: TreeEvent): Extract<RunEvent, { type: 'gaveUp' }> | Undrained | null {
+    if (event.kind === 'started' && event.child === 'ledger') this.#wasLedgerUp = true
     if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
     if (event.kind === 'started') this.#deaths.delete(event.child)
     if (event.kind === 'died' && event.death.failure) {
@@ -51,7 +63,7 @@ export class Losses {
     return lost && { type: 'gaveUp', failure: lost }
   }
 
-  #undrained(child: string, error: unknown): Extract<RunEvent, { type: 'undrained' }> | null {
+  #undrained(child: string, error: unknown): Undrained | null {
     const unkept = unkeptBy.get(child)
     if (!unkept) return null
     const cause = this.#deaths.get(child) ?? error

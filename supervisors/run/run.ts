@@ -244,6 +244,8 @@ export class RunProcess {
     await waitFor(this.#life, (state) => state.matches('draining') || state.status === 'done')
     // A store that is lost takes nothing more: the spool keeps what waits for it.
     const lost = this.#standing.ledger?.gaveUp != null || this.#losses.isStoreLost
+    const left = lost ? this.#losses.left() : null
+    if (left) this.#life.send(left)
     await tree.stop({ hurry: lost })
     this.end.tellLeft()
     await this.#lastWord

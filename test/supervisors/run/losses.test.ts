@@ -47,3 +47,19 @@ test('losses: one that died in its drain tells what it died of, and no earlier d
   before.note({ kind: 'started', child: 'ledger', generation: 2 })
   assert.equal(before.note(undrained('ledger'))?.failure.cause, late)
 })
+
+test('losses: a stop that hurries for a lost store leaves what a ledger held that was up', () => {
+  const away = new Failure('unavailable', 'the store is away')
+  const death = { child: 'ledger', cause: 'start', reason: '', failure: away } as const
+  const failsToStart: TreeEvent = { kind: 'died', child: 'ledger', death }
+  const first = losses()
+  first.note(failsToStart)
+  assert.deepEqual([first.isStoreLost, first.left()], [true, null])
+
+  const later = losses()
+  later.note({ kind: 'started', child: 'ledger', generation: 1 })
+  assert.deepEqual([later.isStoreLost, later.left()], [false, null])
+  later.note(failsToStart)
+  assert.equal(later.isStoreLost, true)
+  assert.match(explain(later.left()?.failure), /not committed: the store is away/)
+})
