@@ -2,7 +2,7 @@ import { PeerEnded } from '../../protocol/channel.ts'
 import type { ChildSpec, Death } from '../../protocol/child.ts'
 import type { Ended } from '../../protocol/console.ts'
 import type { ChangedSettings } from '../../src/config/live-settings.ts'
-import { isFailure } from '../../src/failure.ts'
+import { Failure, isFailure } from '../../src/failure.ts'
 import { Incarnation } from './incarnation.ts'
 import type { Body, BodyStatus, Engine } from './member.ts'
 
@@ -20,6 +20,8 @@ export class Child implements Body {
   readonly #reports: Reports
   #current: Incarnation | undefined
   #up = false
+  /** It has been up, and has not come to its own end since. */
+  #mayHold = false
   /** The native work that an end has waited for, of this start. */
   #waitedFor: string | null = null
   #generation = 0
@@ -53,8 +55,10 @@ export class Child implements Body {
     wiring.join(this.spec, current.control)
     this.change(this.#engine.changed())
     this.#up = await current.ready()
-    if (this.#up) wiring.ready(this.spec.id)
-    return this.#up
+    if (!this.#up) return false
+    this.#mayHold = true
+    wiring.ready(this.spec.id)
+    return true
   }
 
   /** One that ended before it heard is told at its next start. */
@@ -90,7 +94,7 @@ export class Child implements Body {
   /** Settles when it holds nothing more, or its time is over: what it holds is then left. */
   async drain(): Promise<void> {
     const child = this.spec.id
-    if (!this.#current || !this.#up) return
+    if (!this.#current || !this.#up) return this.#drainAway()
     try {
       await this.#current.drain()
       this.#engine.tell({ kind: 'drained', child })
@@ -100,6 +104,14 @@ export class Child implements Body {
       if (this.#engine.hurried()) return
       this.#engine.tell({ kind: 'undrained', child, error })
     }
+  }
+
+  /** What it held when it was up last is as it left it; of one that never was nothing is held. */
+  #drainAway(): void {
+    if (!this.#mayHold || this.#engine.hurried()) return
+    const child = this.spec.id
+    const error = new Failure('unavailable', `it was away when it was to drain. actor=${child}`)
+    this.#engine.tell({ kind: 'undrained', child, error })
   }
 
   status(): BodyStatus {
@@ -123,6 +135,7 @@ export class Child implements Body {
     this.#engine.wiring.part(this.spec.id)
     this.#current = undefined
     this.#up = false
+    if (death.cause === 'clean' && this.spec.restart !== 'always') this.#mayHold = false
     const awaited = this.#ending !== undefined
     this.#ending = undefined
     if (awaited) this.#engine.tell({ kind: 'ended', child: this.spec.id, death })

@@ -109,6 +109,10 @@ function ofTraining(training: TrainingStatus): Work {
   return { begun: step > 0, ended: isOver ? { incomplete: false } : null }
 }
 
+/** Whether steps were done that no checkpoint holds. */
+export const isUnsaved = (training: TrainingStatus | null): boolean =>
+  training !== null && training.trainer.step > 0 && !isSaved(training)
+
 /** Whether the newest checkpoint holds all that was learnt. */
 export const isSaved = ({ trainer, checkpoints: { last } }: TrainingStatus): boolean =>
   last?.training === trainer.training && last.step === trainer.step

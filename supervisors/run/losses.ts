@@ -8,6 +8,8 @@ import { FailedStarts } from './failed-starts.ts'
 import type { RunEvent } from './machine.ts'
 import { spoolLost } from './spool-lost.ts'
 
+const { trainer } = trainingIds
+
 type Undrained = Extract<RunEvent, { type: 'undrained' }>
 type Around = Pick<Surroundings, 'clock' | 'disk' | 'random'>
 
@@ -21,6 +23,8 @@ export class Losses {
   #wasLedgerUp = false
   /** What each died of last, where it told, until it is up again. */
   readonly #deaths = new Map<string, Failure>()
+  /** Those that were up, or were to be, and have ended since. */
+  readonly #away = new Set<string>()
 
   constructor(
     { upload, work }: Pick<Config, 'upload' | 'work'>,
@@ -47,20 +51,37 @@ export class Losses {
     return failing && this.#wasLedgerUp ? this.#undrained('ledger', failing) : null
   }
 
-  /** @returns  what that means for the run, where it means anything */
-  note(event: TreeEvent): Extract<RunEvent, { type: 'gaveUp' }> | Undrained | null {
+  /**
+   * @param isUnsaved  steps were done that no checkpoint holds
+   * @returns          what that means for the run, where it means anything
+   */
+  note(
+    event: TreeEvent,
+    { isUnsaved = false } = {},
+  ): Extract<RunEvent, { type: 'gaveUp' }> | Undrained | null {
     if (event.kind === 'started' && event.child === 'ledger') this.#wasLedgerUp = true
     if (event.kind === 'gaveUp' && event.child === 'storage') this.#storageGaveUp = true
+    this.#noteAway(event)
     if (event.kind === 'started') this.#deaths.delete(event.child)
     if (event.kind === 'died' && event.death.failure) {
       this.#deaths.set(event.child, event.death.failure)
     }
-    if (event.kind === 'undrained') return this.#undrained(event.child, event.error)
+    if (event.kind === 'undrained') {
+      const { child, error } = event
+      // One that is there is still asked for its last steps by the checkpointer.
+      const isKept = child === trainer && !(isUnsaved && this.#away.has(child))
+      return isKept ? null : this.#undrained(child, error)
+    }
     const lost =
       this.#failedStarts.note(event) ??
       spoolLost(event, this.#work, this.#around) ??
       (event.kind === 'died' ? this.#claims.storm() : null)
     return lost && { type: 'gaveUp', failure: lost }
+  }
+
+  #noteAway({ kind, child }: TreeEvent): void {
+    if (kind === 'started') this.#away.delete(child)
+    if (kind === 'died' || kind === 'ended') this.#away.add(child)
   }
 
   #undrained(child: string, error: unknown): Undrained | null {
@@ -76,6 +97,11 @@ interface Unkept {
   readonly remedy: string
 }
 
+const lastSteps: Unkept = {
+  what: 'the last steps are in no checkpoint',
+  remedy: 'Run again: the training goes on from its last checkpoint.',
+}
+
 /** What a stop has not kept where one of these did not drain; of others nothing is lost. */
 const unkeptBy: ReadonlyMap<string, Unkept> = new Map([
   [
@@ -85,13 +111,8 @@ const unkeptBy: ReadonlyMap<string, Unkept> = new Map([
       remedy: 'Run again here: the spool keeps what waits.',
     },
   ],
-  [
-    trainingIds.checkpointer,
-    {
-      what: 'the last steps are in no checkpoint',
-      remedy: 'Run again: the training goes on from its last checkpoint.',
-    },
-  ],
+  [trainingIds.checkpointer, lastSteps],
+  [trainer, lastSteps],
 ])
 
 const notKept = ({ what, remedy }: Unkept, cause: unknown): Failure => {

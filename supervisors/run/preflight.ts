@@ -65,11 +65,13 @@ export interface PreparedTraining {
 /**
  * Opens target and dataset, builds the model, looks at the disk. Asks nothing of the store.
  *
+ * @param signal  nobody waits for it any more: no device is tried from then on
  * @throws  Failure `invalid` or `corrupt`: the first thing that is not in order
  */
 export async function prepare(
   config: Config,
   { filling, trains, start }: Pick<Job, 'filling' | 'trains' | 'start'>,
+  signal?: AbortSignal,
 ): Promise<Prepared> {
   requireFolder(config.work)
   const { target, layers } = await targetOf(config)
@@ -77,10 +79,11 @@ export async function prepare(
   const { devices } = config.extract
   const perToken = bytesPerToken(config, { target, layers })
   await requireRoom(config, perToken)
+  const trying = { ...(signal && { signal }) }
   for (const device of filling?.computes ? new Set(devices) : [])
-    await tryDevice(device, config.work)
+    await tryDevice(device, config.work, trying)
   const training = trains ? trainingOf(config, { target, layers }, start) : null
-  if (training) await tryDevice(training.train.devices[0], config.work)
+  if (training) await tryDevice(training.train.devices[0], config.work, trying)
   const identity = await identityOf(config, { target, layers })
   return {
     config,

@@ -19,6 +19,7 @@ import { withTraining } from './begun-training.ts'
 import { RunClaims } from './claims.ts'
 import { Control } from './control.ts'
 import { Handover } from './handover.ts'
+import { isUnsaved } from './judge.ts'
 import { Losses } from './losses.ts'
 import { exitCodes, type RunEvent, runMachine } from './machine.ts'
 import { type OpenedRun, openRun, publishRun } from './opening.ts'
@@ -141,9 +142,14 @@ export class RunProcess {
     const attempts = Math.min(openingAttempts, this.#config.upload.attempts)
     const { acquire } = this.#cap
     const bare = await patientStore(place, { acquire, attempts, log, around })
-    const prepared = await around.prepare(this.#config, this.#options.job)
+    const preparing = new AbortController()
+    const preparation = around.prepare(this.#config, this.#options.job, preparing.signal)
+    const prepared = await this.#unlessStopped(preparation)
     // Of a run that was told to stop by now, the store need not hear.
-    if (this.#isStopped) return this.#ended()
+    if (prepared === 'stopped' || this.#isStopped) {
+      preparing.abort()
+      return this.#ended()
+    }
     const opening = openRun(bare, prepared, { log, around })
     const opened = await this.#unlessStopped(opening.done)
     if (opened === 'stopped') {
@@ -271,7 +277,7 @@ export class RunProcess {
     }
     this.end.note(event)
     this.control.heard(event)
-    const loss = this.#losses.note(event)
+    const loss = this.#losses.note(event, { isUnsaved: isUnsaved(this.#standing.training) })
     if (loss) this.#life.send(loss)
   }
 

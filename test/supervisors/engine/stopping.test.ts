@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sleep } from '../../../src/clock.ts'
 import { askerContract } from '../../support/actors/asker-contract.ts'
-import { newCounts, puppetContract } from '../../support/actors/puppet-contract.ts'
+import { newCounts, puppetContract, type Way } from '../../support/actors/puppet-contract.ts'
 import { asker, plant, puppet, supervisor } from '../../support/trees.ts'
 
 test('stop: drains from the source, then ends threads in reverse order', async (t) => {
@@ -102,6 +102,29 @@ test('stop: a child that waits for its backoff is not started any more', async (
   await sleep(400)
   assert.deepEqual(planted.story('started'), ['started puppet'])
   assert.equal(planted.tree.status().children[0]?.state, 'stopped')
+})
+
+test('stop: of one that was up and is away what it held is not drained', async (t) => {
+  const backoff = { firstMs: 60_000, factor: 1, capMs: 60_000, jitter: 0, quietMs: 60_000 }
+  const children = [
+    puppet('away'),
+    puppet('finished', { restart: 'on-failure' }),
+    puppet('never', { input: { failingStarts: 99 } }),
+  ]
+  const planted = plant(t, supervisor('root', children, { backoff }))
+  const started = assert.rejects(planted.tree.start(), /stopped before all was up/)
+  await planted.until(({ kind, child }) => kind === 'restarting' && child === 'never')
+  const die = (id: string, way: Way) =>
+    planted.tree
+      .client(id, puppetContract)
+      .ask.die(way)
+      .catch(() => undefined)
+  await die('finished', 'exit 0')
+  await die('away', 'throw')
+  await planted.until(({ kind, child }) => kind === 'restarting' && child === 'away')
+  await planted.tree.stop()
+  await started
+  assert.deepEqual(planted.story('drained', 'undrained'), ['undrained away'])
 })
 
 test('stop: nothing starts once it has begun, and a start under way fails', async (t) => {

@@ -63,3 +63,22 @@ test('losses: a stop that hurries for a lost store leaves what a ledger held tha
   assert.equal(later.isStoreLost, true)
   assert.match(explain(later.left()?.failure), /not committed: the store is away/)
 })
+
+test('losses: the last steps are lost with a trainer that is away, not with one that is late', () => {
+  const gone: TreeEvent = {
+    kind: 'died',
+    child: 'trainer/0',
+    death: { child: 'trainer/0', cause: 'crash', reason: '' },
+  }
+  const unsaved = { isUnsaved: true }
+  const of = losses()
+  assert.equal(of.note(undrained('trainer/0'), unsaved), null)
+  of.note(gone, unsaved)
+  assert.match(
+    explain(of.note(undrained('trainer/0'), unsaved)?.failure),
+    /last steps are in no checkpoint/,
+  )
+  assert.equal(of.note(undrained('trainer/0')), null)
+  of.note({ kind: 'started', child: 'trainer/0', generation: 2 }, unsaved)
+  assert.equal(of.note(undrained('trainer/0'), unsaved), null)
+})

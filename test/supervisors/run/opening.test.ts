@@ -107,3 +107,25 @@ test('run: told to stop in its preflight, it asks nothing of its store', async (
   const { code } = await run.run()
   assert.deepEqual([code, asked], [143, 0])
 })
+
+test('run: told to stop in its preflight, it waits for no device that is being tried', async (t) => {
+  const { config } = await claiming(t)
+  let trial: AbortSignal | undefined
+  const run = new RunProcess(config, {
+    lastWords: () => undefined,
+    job: extracting,
+    amend: async (_, prepared) => prepared,
+    around: {
+      ...realRun,
+      openLog: () => silent,
+      openStore: async () => new MemoryStore(),
+      prepare: (_config, _job, signal) => {
+        trial = signal
+        run.signalled('SIGINT', 'drain')
+        return new Promise(() => undefined)
+      },
+    },
+  })
+  const { code } = await run.run()
+  assert.deepEqual([code, trial?.aborted], [130, true])
+})

@@ -12,10 +12,10 @@ process.chdir(dir)
 after(() => rmSync(dir, { recursive: true }))
 
 /** A driver, as far as it is met here. */
-const driver = (does: string): URL => {
+const trying = (does: string) => {
   const path = join(dir, 'driver.mjs')
   writeFileSync(path, does)
-  return pathToFileURL(path)
+  return { entry: pathToFileURL(path) }
 }
 
 test('device: what it is refused for comes whole out of the process that tried it', async () => {
@@ -30,13 +30,31 @@ test('device: what it is refused for comes whole out of the process that tried i
 })
 
 test('device: a driver that aborts ends its own process alone, and is named', async () => {
-  await assert.rejects(tryDevice('cuda:0', dir, driver('process.abort()')), {
+  await assert.rejects(tryDevice('cuda:0', dir, trying('process.abort()')), {
     kind: 'invalid',
     message: 'the device ended the process that tried it. device=cuda:0',
     cause: new Error('ended by SIGABRT'),
   })
-  await assert.rejects(tryDevice('cuda:0', dir, driver('process.exit(3)')), {
+  await assert.rejects(tryDevice('cuda:0', dir, trying('process.exit(3)')), {
     cause: new Error('exit code 3'),
   })
-  await tryDevice('cuda:0', dir, driver('process.send({ error: null }, () => process.abort())'))
+  await tryDevice('cuda:0', dir, trying('process.send({ error: null }, () => process.abort())'))
+})
+
+test('device: nobody waits for a trial that hangs, or that nobody asks for any more', async () => {
+  const hangs = trying('setInterval(() => undefined, 1000)')
+  const ended = { kind: 'invalid', cause: new Error('ended by SIGKILL') }
+  await assert.rejects(
+    tryDevice('cuda:0', dir, { ...hangs, within: { tryMs: 1, endsMs: 60_000 } }),
+    ended,
+  )
+  await assert.rejects(tryDevice('cuda:0', dir, { ...hangs, signal: AbortSignal.abort() }), ended)
+})
+
+test('device: a trial leaves the signals of a terminal to who asks for it', async () => {
+  const trial = new URL('../../../supervisors/run/device-trial.js', import.meta.url)
+  const interrupted = trying(`await import('${trial}'); process.kill(process.pid, 'SIGINT')`)
+  await assert.rejects(tryDevice('cuda:0', dir, interrupted), {
+    message: 'device cannot be used. device=cuda:0',
+  })
 })
