@@ -22,6 +22,9 @@ export interface Asked {
   } | null
 }
 
+/** What a person waits for: an actor that asks is patient for longer. */
+export const asksFor = { withinMs: 600_000 } as const
+
 /** Each makes a port that stays. */
 export const askedOf = (tree: Tree, { filling, trains }: Job): Asked => ({
   ledger: tree.client('ledger', ledgerContract),
@@ -39,5 +42,5 @@ export const askedOf = (tree: Tree, { filling, trains }: Job): Asked => ({
 export async function saveCheckpoint(asked: Asked | undefined): Promise<string | null> {
   const checkpointer = asked?.training?.checkpointer
   if (!checkpointer) throw new Failure('invalid', 'no drafter is trained here')
-  return (await checkpointer.again((ask) => ask.save()))?.name ?? null
+  return (await checkpointer.again((ask) => ask.save(), asksFor))?.name ?? null
 }

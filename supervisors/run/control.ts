@@ -18,7 +18,7 @@ import { Failure } from '../../src/failure.ts'
 import type { Log } from '../../src/log.ts'
 import type { TreeEvent } from '../engine/events.ts'
 import type { Tree } from '../engine/tree.ts'
-import { type Asked, saveCheckpoint } from './asked.ts'
+import { type Asked, asksFor, saveCheckpoint } from './asked.ts'
 import { drainInTime } from './drain-in-time.ts'
 import { exitCodes, type RunEvent } from './machine.ts'
 import type { RequestCap } from './request-cap.ts'
@@ -138,7 +138,7 @@ export class Control implements RootControl {
     await drainInTime(leftMs, {
       clock,
       pause: () => this.pause(),
-      commit: async () => await planted()?.ledger.again((ask) => ask.commit()),
+      commit: async () => await planted()?.ledger.again((ask) => ask.commit(), asksFor),
       drain: () => this.stop(),
       hurry: () => void planted()?.tree.stop({ hurry: true }),
       die,
@@ -176,11 +176,11 @@ export class Control implements RootControl {
    * some.
    */
   async #isIdle({ ledger, source }: Asked): Promise<boolean> {
-    const heard = source && (await source.again((ask) => ask.status()))
+    const heard = source && (await source.again((ask) => ask.status(), asksFor))
     if (heard?.of === 'rows' && heard.batches.leased > 0) return false
-    const { granted, spool } = await ledger.again((ask) => ask.status())
+    const { granted, spool } = await ledger.again((ask) => ask.status(), asksFor)
     if (granted > 0 || spool.full !== null) return false
-    return (await ledger.again((ask) => ask.settled())).kind === 'settled'
+    return (await ledger.again((ask) => ask.settled(), asksFor)).kind === 'settled'
   }
 
   #stillPaused(): Asked {

@@ -1,7 +1,7 @@
 import type { TrainingStatus } from '../../protocol/console.ts'
 import type { SourceStatus } from '../../protocol/source.ts'
 import { trainingIds } from '../training-ids.ts'
-import type { Asked } from './asked.ts'
+import { type Asked, asksFor } from './asked.ts'
 import { isSaved } from './judge.ts'
 
 /** What was told last by those whose end another waits for. */
@@ -45,7 +45,7 @@ export class Handover {
   async pause(paused: boolean): Promise<void> {
     this.#isPaused = paused
     await Promise.all([
-      told(this.#asked.source?.again((ask) => ask.pause(paused))),
+      told(this.#asked.source?.again((ask) => ask.pause(paused), asksFor)),
       this.#tellTrainer(),
     ])
   }
@@ -53,19 +53,19 @@ export class Handover {
   /** It may take hours: nobody waits for it here, and it is asked for once at a time. */
   #saveLast(training: TrainingStatus | null): void {
     if (this.#saving || !training?.trainer.outcome || isSaved(training)) return
-    const saved = this.#asked.training?.checkpointer.again((ask) => ask.save())
+    const saved = this.#asked.training?.checkpointer.again((ask) => ask.save(), asksFor)
     this.#saving = told(saved).finally(() => {
       this.#saving = undefined
     })
   }
 
   async #tellLoader(): Promise<void> {
-    await told(this.#asked.training?.loader.again((ask) => ask.extractionEnded()))
+    await told(this.#asked.training?.loader.again((ask) => ask.extractionEnded(), asksFor))
   }
 
   async #tellTrainer(): Promise<void> {
     const rests = this.#isPaused || (this.#waits && this.#extraction === 'running')
-    await told(this.#asked.training?.trainer.again((ask) => ask.pause(rests)))
+    await told(this.#asked.training?.trainer.again((ask) => ask.pause(rests), asksFor))
   }
 }
 

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { CheckpointRef } from '../../../protocol/checkpointer.ts'
 import { deferred } from '../../../protocol/deferred.ts'
+import { Peer } from '../../../protocol/peer.ts'
+import { readerContract } from '../../../protocol/reader.ts'
+import { SimulatedClock } from '../../../src/clock.ts'
 import { Handover } from '../../../supervisors/run/handover.ts'
 import { ledgerPeer, readerPeer, trainingPeers } from '../../support/peers.ts'
 import { readerStatus, trainingStatus } from '../../support/statuses.ts'
@@ -79,4 +82,22 @@ test('handover: the last checkpoint is asked for once at a time, until it is the
   saves[1]?.resolve(last)
   await heard(trainingStatus({ trainer: done.trainer, checkpoints: { last } }))
   await asked(2)
+})
+
+test('handover: a pause waits ten minutes at most for one that is away', async (t) => {
+  const clock = new SimulatedClock()
+  const source = new Peer('reader', readerContract, { clock })
+  t.after(() => source.close())
+  const asked = { ledger: ledgerPeer(t, {}), source, training: null }
+  let isOver = false
+  const paused = new Handover(asked, { waits: false }).pause(true).then(() => {
+    isOver = true
+  })
+  for (let minutes = 0; minutes < 9; minutes++) {
+    clock.advance(60_000)
+    await new Promise(setImmediate)
+  }
+  assert.equal(isOver, false)
+  clock.advance(60_000)
+  await paused
 })
