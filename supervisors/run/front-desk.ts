@@ -42,9 +42,14 @@ export class FrontDesk {
     const ended = this.#toItsEnd(line, hearing, note)
     const left = goesOn(line)
     if (left === undefined) return await ended
-    ended.catch(() => undefined)
+    let isOver = false
+    const over = () => {
+      isOver = true
+    }
+    ended.then(over, over)
     const unawaited = aborted(hearing.signal).then(() => {
-      note('not waited for')
+      // Whoever leaves later has had his answer.
+      if (!isOver) note('not waited for')
       return left
     })
     return await Promise.race([ended, unawaited])

@@ -84,3 +84,12 @@ test('desk: what goes on unawaited says nothing more, and fails unheard', async 
   )
   assert.deepEqual(outcomes(), ['begun', 'not waited for', 'failed: it is gone'])
 })
+
+test('desk: who leaves after the answer has waited for it', async (t) => {
+  const { ask, outcomes } = await open(t, { checkpoint: async () => '00000040-writer' })
+  const { answered, leave } = ask('checkpoint')
+  await answered
+  leave()
+  await new Promise(setImmediate)
+  assert.deepEqual(outcomes(), ['begun', 'done'])
+})
