@@ -59,7 +59,7 @@ export function openRun(bare: ObjectStore, prepared: Claiming, parts: OpeningPar
   const stopping = new AbortController()
   const done = claimed(bare, prepared, { ...parts, signal: stopping.signal })
   const letGo = () => done.then(({ lock }) => lock.release())
-  return { done, abort: () => aborted(stopping, letGo, parts.around.clock) }
+  return { done, abort: () => endedSoon(stopping, letGo, parts.around.clock) }
 }
 
 /** Of what is prepared, what is claimed. */
@@ -88,7 +88,7 @@ async function claimed(
 }
 
 /** Of something that waits for a store: it is told to end, and waited for a while. */
-async function aborted(
+async function endedSoon(
   stopping: AbortController,
   ended: () => Promise<unknown>,
   clock: Clock | undefined,
@@ -127,7 +127,7 @@ export function publishRun(
 ): Publishing {
   const stopping = new AbortController()
   const done = publish(store, prepared, { ...options, signal: stopping.signal })
-  return { done, abort: () => aborted(stopping, () => done, options.around?.clock) }
+  return { done, abort: () => endedSoon(stopping, () => done, options.around?.clock) }
 }
 
 async function publish(

@@ -14,8 +14,11 @@ import { Counted, Speeds } from './status.ts'
 /** How long the others wait for a trainer's answer. */
 const patienceMs = 1000
 
+/** Where a question is under way: that one, or another after it. */
+type How = 'ask' | 'askAnew'
+
 /** What one tells of itself, who may be long in telling: one question at a time. */
-class Told<T> {
+class Answered<T> {
   /** What it told last; null until it has. */
   last: T | null = null
   #asked: Promise<void> | undefined
@@ -26,6 +29,12 @@ class Told<T> {
       this.#asked = undefined
     })
     return this.#asked
+  }
+
+  /** As `ask`, but of a question that is under way it is the one after it that is answered. */
+  async askAnew(question: () => Promise<T>): Promise<void> {
+    await this.#asked
+    await this.ask(question)
   }
 
   async #hear(question: () => Promise<T>): Promise<void> {
@@ -46,9 +55,9 @@ export class Standing {
   readonly #stored = new Counted()
   #source: SourceStatus | null = null
   #ledger: LedgerStatus | null = null
-  readonly #trainer = new Told<TrainerStatus>()
-  readonly #checkpointer = new Told<CheckpointerStatus>()
-  readonly #loader = new Told<LoaderStatus>()
+  readonly #trainer = new Answered<TrainerStatus>()
+  readonly #checkpointer = new Answered<CheckpointerStatus>()
+  readonly #loader = new Answered<LoaderStatus>()
   #hasLearnt = false
   /** What was asked last, until it is answered. */
   #underWay: Promise<readonly RunEvent[]> | undefined
@@ -80,7 +89,7 @@ export class Standing {
    * @returns  what their words mean for the run, in the order it is to hear of it
    */
   async ask(asked: Asked): Promise<readonly RunEvent[]> {
-    return this.#underWay ? [] : await this.askAnew(asked)
+    return this.#underWay ? [] : await this.#asking(asked, 'ask')
   }
 
   /**
@@ -88,7 +97,11 @@ export class Standing {
    * caller wants to hear of. Answers come in the order of the questions.
    */
   async askAnew(asked: Asked): Promise<readonly RunEvent[]> {
-    const asking = this.#hear(asked)
+    return await this.#asking(asked, 'askAnew')
+  }
+
+  async #asking(asked: Asked, how: How): Promise<readonly RunEvent[]> {
+    const asking = this.#hear(asked, how)
     this.#underWay = asking
     try {
       return await asking
@@ -97,13 +110,13 @@ export class Standing {
     }
   }
 
-  async #hear({ ledger, source, training }: Asked): Promise<readonly RunEvent[]> {
+  async #hear({ ledger, source, training }: Asked, how: How): Promise<readonly RunEvent[]> {
     try {
       // At once: at the end of a run its threads answer for a moment only.
       const [heard, of] = await Promise.all([
         ledger.ask.status(),
         source?.ask.status() ?? null,
-        training && this.#hearTraining(training),
+        training && this.#hearTraining(training, how),
       ])
       this.#ledger = this.#counted(heard)
       this.#source = of
@@ -122,17 +135,17 @@ export class Standing {
    * A trainer answers between two batches: what it said before holds until then, and nobody is kept
    * from hearing of the others.
    */
-  async #hearTraining(asked: NonNullable<Asked['training']>): Promise<void> {
+  async #hearTraining(asked: NonNullable<Asked['training']>, how: How): Promise<void> {
     const { trainer, checkpointer, loader } = asked
     // Nobody waits for it: what it holds ready is only shown.
     void this.#loader.ask(() => loader.ask.status())
     const heard = Promise.all([
-      this.#trainer.ask(async () => {
+      this.#trainer[how](async () => {
         const told = await trainer.ask.status()
         this.#hasLearnt ||= told.last !== null
         return told
       }),
-      this.#checkpointer.ask(() => checkpointer.ask.status()),
+      this.#checkpointer[how](() => checkpointer.ask.status()),
     ])
     const enough = new AbortController()
     const late = sleep(patienceMs, this.#clock, enough.signal).catch(() => undefined)

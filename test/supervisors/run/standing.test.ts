@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { CheckpointerStatus } from '../../../protocol/checkpointer.ts'
 import { deferred } from '../../../protocol/deferred.ts'
 import type { LedgerStatus } from '../../../protocol/ledger.ts'
 import type { TrainerStatus } from '../../../protocol/trainer.ts'
@@ -50,6 +51,23 @@ test('standing: one that asks anew hears what came after the question under way'
   assert.deepEqual(standing.ledger?.stored, amount(9))
   // Nobody is being asked any more.
   assert.deepEqual(await standing.ask({ ledger, source, training: null }), [{ type: 'replayed' }])
+})
+
+test('standing: one that asks anew hears of the training after it asked', async (t) => {
+  const before = deferred<CheckpointerStatus>()
+  const told = [before.promise, Promise.resolve({ ...checkpoints, lastError: 'anew' })]
+  const training = trainingPeers(t, {
+    loader: { status: () => loaderStatus },
+    trainer: { status: () => trainer },
+    checkpointer: { status: () => told.shift() ?? checkpoints },
+  })
+  const standing = new Standing(new SimulatedClock())
+  const asked = { ledger: ledgerPeer(t, { status: () => ledgerStatus() }), source: null, training }
+  const first = standing.ask(asked)
+  const anew = standing.askAnew(asked)
+  before.resolve(checkpoints)
+  await Promise.all([first, anew])
+  assert.equal(standing.training?.checkpoints.lastError, 'anew')
 })
 
 test('standing: one that answers late is asked once, and holds up nobody', async (t) => {
