@@ -11,3 +11,12 @@ test('drills: the last that was begun ends first, and what is begun later at onc
   ending.after(() => ended.push('late'))
   assert.deepEqual(ended, ['run', 'store', 'late'])
 })
+
+test('what was begun after the end and cannot be ended is told, and ends nothing else', async () => {
+  const told: string[] = []
+  const ending = new Ending((line) => told.push(line))
+  await ending.end()
+  ending.after(() => Promise.reject(new Error('it is stuck')))
+  await new Promise(setImmediate)
+  assert.deepEqual(told, ['what was begun after the end could not be ended: it is stuck'])
+})
