@@ -13,6 +13,7 @@ import type { ObjectStore } from '../../src/store/store.ts'
 import { timeBy } from '../../src/store/store-time.ts'
 import { Tally } from '../display/tally.ts'
 import { type StillHeld, whenHeld, whileHeld } from '../held-store.ts'
+import { warnsOfDamage } from '../keeping/damaged-note.ts'
 import { consoleTarget } from '../log-target.ts'
 import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 import { firstLines } from './first-lines.ts'
@@ -63,7 +64,9 @@ function requireAge(olderThanMs: number): void {
 async function look(store: ObjectStore, { olderThanMs }: GcOptions): Promise<Garbage> {
   const clock = await clockOf(store)
   const before = clock.now() - olderThanMs
-  const manifest = openManifest(store, { writer: newWriterId(clock, Math.random), clock })
+  const writer = newWriterId(clock, Math.random)
+  const damaged = warnsOfDamage('gc')
+  const manifest = openManifest(store, { writer, clock, damaged })
   const table = await manifest.replay()
   const tally = new Tally('listed', table.stored)
   const found = await findGarbage(store, manifest, {

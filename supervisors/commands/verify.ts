@@ -10,8 +10,6 @@ import { checkSample, pieceBytes } from '../../src/audit/sample.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { S3Config } from '../../src/config/schema.ts'
 import { eachOf } from '../../src/each-of.ts'
-import type { Failure } from '../../src/failure.ts'
-import { openLog } from '../../src/log.ts'
 import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import type { EntryTable } from '../../src/manifest/table.ts'
@@ -20,9 +18,9 @@ import { solePermits } from '../../src/store/patient.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { Tally } from '../display/tally.ts'
 import { whileHeld } from '../held-store.ts'
+import { warnsOfDamage } from '../keeping/damaged-note.ts'
 import { markLost } from '../keeping/repair.ts'
 import { headsDefault, parallelDefault, type VerifyDepth } from '../keeping/verify-depth.ts'
-import { consoleTarget } from '../log-target.ts'
 import { type StoreOptions, s3Here, storeOfRun } from '../store-of-run.ts'
 import { verifyText } from './verify-text.ts'
 
@@ -80,8 +78,7 @@ async function verifyIn(
   depth: VerifyDepth,
 ): Promise<Verified> {
   const writer = newWriterId(systemClock, Math.random)
-  const log = openLog({ ...consoleTarget, actor: 'verify' })
-  const damaged = (err: Failure) => log.warn({ err }, 'a note beside the manifest is damaged')
+  const damaged = warnsOfDamage('verify')
   const table = await openManifest(store, { writer, damaged }).replay()
   const listed = await listAll(store, table, depth.parallel)
   const heads = await headSome(store, table, depth)

@@ -6,6 +6,7 @@ import { openManifest } from '../../src/manifest/log.ts'
 import { newWriterId } from '../../src/manifest/names.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import type { StillHeld } from '../held-store.ts'
+import { warnsOfDamage } from './damaged-note.ts'
 
 /** Lines a segment. */
 const segmentLines = 1000
@@ -22,7 +23,8 @@ export async function markLost(
   differ: readonly Difference[],
   stillHeld: StillHeld,
 ): Promise<number> {
-  const manifest = openManifest(store, { writer: newWriterId(wallClock, Math.random) })
+  const writer = newWriterId(wallClock, Math.random)
+  const manifest = openManifest(store, { writer, damaged: warnsOfDamage('verify') })
   const table = await manifest.replay()
   const losses = differ.flatMap(({ hash, problem }): ManifestEntry[] => {
     const entry = table.get(hash)

@@ -3,6 +3,7 @@ import { mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileKey } from '../../../src/checkpoint/names.ts'
+import { writtenKey } from '../../../src/manifest/names.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { saved, trainedAt } from '../../src/checkpoint/trained.ts'
 import { assertReadable, assertRefused, draftsmith } from '../../support/commands/draftsmith.ts'
@@ -110,6 +111,14 @@ test('gc: --dry-run takes the time from no lock that lies there', async () => {
   const dry = await gc(url, '--dry-run', '--json')
   assert.equal(dry.code, 0, dry.stderr)
   assert.deepEqual(JSON.parse(dry.stdout).samples.keys, [old])
+})
+
+test('gc: a note beside the manifest that is damaged is told of', async () => {
+  const { path, url } = run.copy('note')
+  writeFileSync(join(path, writtenKey), '{"format":')
+  const dry = await gc(url, '--dry-run')
+  assert.equal(dry.code, 0)
+  assert.match(dry.stderr, /a note beside the manifest is damaged/)
 })
 
 test('gc: less than a day, no run, and a run that is held are refused', async () => {
