@@ -10,6 +10,7 @@ import { startS3 } from '../../../supervisors/drills/rig/s3-process.ts'
 import { statusWhen } from '../../../supervisors/drills/rig/socket.ts'
 import { windowsOf } from '../../../supervisors/drills/rig/stored.ts'
 import { readTrained } from '../../../supervisors/drills/rig/trained.ts'
+import { logFile } from '../../../supervisors/log-target.ts'
 import { type JobOptions, layOutJob } from '../../support/crash/job.ts'
 import { assertAsIfUndisturbed, undisturbed } from '../../support/crash/undisturbed.ts'
 
@@ -64,9 +65,19 @@ test('preemption: what is trained is saved before the time is up, and goes on th
   const { code: calmCode } = await start(t, ['run', calm.config], calm).ended()
   assert.equal(calmCode, 0)
   const job = await layOutJob(t, training)
-  const run = startNoticing(t, job, 100, { slow: { at: 'trainer.stepped', ms: 200 } })
+  // Slow, that its steps are told; held, that there are some left when the notice is seen.
+  const crash = {
+    slow: { at: 'trainer.stepped', ms: 200 },
+    hold: { at: 'trainer.stepped', hit: 10 },
+  }
+  const run = startNoticing(t, job, 100, crash)
   await statusWhen(run, job, ({ training }) => (training?.trainer.step ?? 0) >= 5)
   writeFileSync(noticeOf(job), '')
+  await run.until('the notice in the log', async () => {
+    const log = readFileSync(logFile(job.work), 'utf8')
+    return log.includes('this machine is taken away') || undefined
+  })
+  run.letGo()
   const { code, stderr } = await run.ended()
   assert.equal(code, 5, stderr)
   const { step } = await readTrained(job)
@@ -88,7 +99,7 @@ test('preemption: where the time is too short the rest is left, and nothing is l
   const match = { operation: 'PutObject', key: 'hidden-states/' }
   const held = { match, times: 1_000_000, kind: 'delay', ms: 600_000 } as const
   await s3.setFaults([{ match, times: 30, kind: 'delay', ms: 0 }, held])
-  const run = startNoticing(t, job, 4)
+  const run = startNoticing(t, job, 20)
   await statusWhen(
     run,
     job,
@@ -97,7 +108,7 @@ test('preemption: where the time is too short the rest is left, and nothing is l
   writeFileSync(noticeOf(job), '')
   const { code, stderr } = await run.ended()
   assert.equal(code, 5, stderr)
-  assert.match(stderr, /"seconds":4,"msg":"this machine is taken away/)
+  assert.match(stderr, /"seconds":20,"msg":"this machine is taken away/)
   // Every sample that the store has is in the manifest; what it has not waits, whole, in the spool.
   const { beforeCommit, ...others } = await windowsOf(job)
   assert.ok(beforeCommit > 0)
