@@ -64,7 +64,7 @@ test('losses: a stop that hurries for a lost store leaves what a ledger held tha
   assert.match(explain(later.left()?.failure), /not committed: the store is away/)
 })
 
-test('losses: the last steps are lost with a trainer that is away, not with one that is late', () => {
+test('losses: the last steps are lost with a trainer that is away, not with a late one', () => {
   const gone: TreeEvent = {
     kind: 'died',
     child: 'trainer/0',

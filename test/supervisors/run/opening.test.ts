@@ -108,7 +108,7 @@ test('run: told to stop in its preflight, it asks nothing of its store', async (
   assert.deepEqual([code, asked], [143, 0])
 })
 
-test('run: told to stop in its preflight, it waits for no device that is being tried', async (t) => {
+test('run: told to stop in its preflight, it waits for no device that is tried', async (t) => {
   const { config } = await claiming(t)
   let trial: AbortSignal | undefined
   const run = new RunProcess(config, {

@@ -12,7 +12,7 @@ test('drills: the last that was begun ends first, and what is begun later at onc
   assert.deepEqual(ended, ['run', 'store', 'late'])
 })
 
-test('what was begun after the end and cannot be ended is told, and ends nothing else', async () => {
+test('drills: what was begun after the end and cannot be ended is told', async () => {
   const told: string[] = []
   const ending = new Ending((line) => told.push(line))
   await ending.end()
