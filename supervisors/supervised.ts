@@ -15,7 +15,8 @@ import type { RunResult } from './run/result.ts'
 import { beginRetries, withRetries } from './run/retries.ts'
 import { RunProcess } from './run/run.ts'
 import { onEndSignals } from './run/signals.ts'
-import { consoleFolder, holdWorkplace } from './run/workplace.ts'
+import { consoleFolder } from './run/socket-path.ts'
+import { holdWorkplace } from './run/workplace.ts'
 
 export interface SupervisedOptions {
   /** What is quarantined is computed again. */

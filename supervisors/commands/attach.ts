@@ -6,7 +6,8 @@ import { attachTerminal } from '../display/attached-terminal.ts'
 import { LineHistory } from '../display/line-history.ts'
 import type { ConsoleClient } from '../run/console-client.ts'
 import { exitCodes } from '../run/machine.ts'
-import { consoleFolder, consoleOf } from '../run/workplace.ts'
+import { consoleFolder } from '../run/socket-path.ts'
+import { consoleOf } from '../run/workplace.ts'
 
 const columns = 100
 const { signal: noEnd } = new AbortController()

@@ -1,10 +1,10 @@
 import { lstatSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline'
 import { type ConsoleAnswer, decodeAnswer, whoWord } from '../../protocol/console-lines.ts'
 import { Failure } from '../../src/failure.ts'
 import { thisPerson } from './person.ts'
+import { thisUid } from './socket-path.ts'
 
 type Refusal = Extract<ConsoleAnswer, { kind: 'error' }>
 
@@ -108,7 +108,7 @@ export class ConsoleClient {
 /** Whoever else had made it would hear what is typed, and answer as he likes. */
 function requireOwn(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false })
-  const own = userInfo().uid
+  const own = thisUid()
   if (!found || found.uid === own) return
   throw new Failure(
     'invalid',

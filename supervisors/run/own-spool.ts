@@ -14,6 +14,7 @@ import { openSpool } from '../../src/spool/spool.ts'
 export interface Waiting {
   readonly dir: string
   readonly samples: number
+  readonly bytes: number
   /** The id of the run that had the spool last; undefined where nothing says. */
   readonly run: string | undefined
 }
@@ -24,7 +25,8 @@ const ownerFile = (work: string): string => join(work, 'spool-of-run')
 export async function waitingIn(work: string, use = systemDiskUse): Promise<Waiting> {
   const spool = await openSpool(join(work, 'spool'), use)
   const { samples } = await spool.list()
-  return { dir: spool.dir, samples: samples.length, run: ownerOf(work, use) }
+  const bytes = samples.reduce((sum, sample) => sum + sample.bytes, 0)
+  return { dir: spool.dir, samples: samples.length, bytes, run: ownerOf(work, use) }
 }
 
 /**

@@ -19,6 +19,7 @@ import { runKey } from '../../src/run/stored-run.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
 import type { StorePlace } from '../../src/store/patient.ts'
 import type { Job } from '../job.ts'
+import { waitingIn } from './own-spool.ts'
 import { tryDevice } from './try-device.ts'
 
 /** All that must be in order before anything starts, and what the run is, as the parts need it. */
@@ -243,9 +244,11 @@ export async function requireRoom(config: Config, bytesPerToken: number): Promis
     })
   }
   const free = await freeBytes(config.work)
-  if (free - batchBytes < keepFree) {
+  // It is sent before all else, and makes way.
+  const { bytes: spooled } = await waitingIn(config.work)
+  if (free + spooled - batchBytes < keepFree) {
     const found = `free=${formatBytes(free)}, spool.keepFree=${formatBytes(keepFree)}`
-    const facts = `${found}, batch=${formatBytes(batchBytes)}`
+    const facts = `${found}, spooled=${formatBytes(spooled)}, batch=${formatBytes(batchBytes)}`
     throw new Failure('invalid', `the disk of the work folder is too full. ${facts}`, {
       remedy: 'Free some space, put work on another disk, or lower spool.keepFree.',
     })

@@ -1,23 +1,19 @@
-import { createHash } from 'node:crypto'
-import { lstatSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { RunStatus } from '../../protocol/console.ts'
 import { encodeAnswer } from '../../protocol/console-lines.ts'
 import { sleep } from '../../src/clock.ts'
 import { Failure, hasCode, isFailure } from '../../src/failure.ts'
 import { ConsoleClient } from './console-client.ts'
 import { type Answer, Conversation } from './conversation.ts'
+import { consoleFolder, socketPath, thisUid } from './socket-path.ts'
 
 /**
  * The work folder's socket: who listens on it holds the folder, and answers what is asked of the
  * run. A process that dies leaves nobody listening, so a stale socket is told from a live one by
  * asking.
  */
-
-/** The system's limit on a socket's path, less some. */
-const socketPathMax = 100
 
 export interface Patience {
   /** How long a question waits for its answer. */
@@ -34,17 +30,6 @@ export interface HeldWorkplace {
 /** Connections at once. */
 const callersMax = 16
 
-/** What belongs to the console: the socket, and what was typed. */
-export const consoleFolder = (work: string): string => join(work, 'console')
-
-/** In the work folder; where its path is too long for a socket, in a folder of the user's own. */
-export function socketPath(work: string): string {
-  const inside = join(consoleFolder(work), 'draftsmith.sock')
-  if (Buffer.byteLength(inside) <= socketPathMax) return inside
-  const name = createHash('sha256').update(work).digest('hex').slice(0, 16)
-  return join(tmpdir(), `draftsmith-${userInfo().uid}`, `${name}.sock`)
-}
-
 /**
  * Takes the folder for this process.
  *
@@ -55,8 +40,9 @@ export async function holdWorkplace(
   answer: Answer,
   { askMs, dyingMs }: Patience = patient,
 ): Promise<HeldWorkplace> {
+  makeOwnFolder(consoleFolder(work))
   const path = socketPath(work)
-  for (const dir of new Set([consoleFolder(work), dirname(path)])) makeOwnFolder(dir)
+  makeOwnFolder(dirname(path))
   const until = Date.now() + dyingMs
   for (;;) {
     const server = await listen(path, answer)
@@ -81,11 +67,11 @@ function makeOwnFolder(dir: string): void {
   } catch (cause) {
     throw cannotListen(dir, cause)
   }
-  const { uid, mode } = lstatSync(dir)
-  if (uid === userInfo().uid && (mode & 0o077) === 0) return
+  const { uid, mode } = statSync(dir)
+  if (uid === thisUid() && (mode & 0o077) === 0) return
   throw new Failure(
     'invalid',
-    `the socket's folder is open to others. path=${dir}, want=uid ${userInfo().uid}, mode 700, ` +
+    `the socket's folder is open to others. path=${dir}, want=uid ${thisUid()}, mode 700, ` +
       `found=uid ${uid}, mode ${(mode & 0o777).toString(8)}`,
     { remedy: 'Remove it, or give another work folder.' },
   )

@@ -21,11 +21,18 @@ const { values: options } = parseArgs({
     twice: { type: 'boolean', default: false },
   },
 })
-const from = Number(options.from)
-const seeds = { from, to: from + Number(options.seeds), part: null, twice: options.twice }
-const count = seeds.to - seeds.from
+/** @throws Error: nothing must pass where nothing was run */
+function whole(name: 'seeds' | 'from' | 'workers', least: number): number {
+  const text = options[name]
+  if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text)
+  throw new Error(`no such number. option=--${name}, want=${least} or more, found=${text}`)
+}
+
+const from = whole('from', 0)
+const count = whole('seeds', 1)
+const seeds = { from, to: from + count, part: null, twice: options.twice }
 const say = (text: string) => process.stdout.write(`${text}\n`)
-const pool = new Pool(Math.max(1, Math.min(Number(options.workers), count)))
+const pool = new Pool(Math.max(1, Math.min(whole('workers', 1), count)))
 
 const begun = performance.now()
 const minuteMs = 60_000

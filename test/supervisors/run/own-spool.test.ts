@@ -29,7 +29,7 @@ const ofAnother = {
 test('own spool: an empty one is taken, whoever had it before', async (t) => {
   const { work, spool } = await spoolIn(t)
   const first = await takeSpool(work, 'A')
-  assert.deepEqual(first, { dir: spool.dir, samples: 0, run: undefined })
+  assert.deepEqual(first, { dir: spool.dir, samples: 0, bytes: 0, run: undefined })
   assert.equal((await takeSpool(work, 'B')).run, 'A')
   assert.equal((await waitingIn(work)).run, 'B')
   assert.deepEqual((await readdir(work)).sort(), ['spool', 'spool-of-run'])
@@ -43,8 +43,13 @@ test('own spool: what a run left waits for it alone, torn or whole', async (t) =
   await assert.rejects(takeSpool(work, 'B'), ofAnother)
   await truncate(spool.path(sample), 1)
   await assert.rejects(takeSpool(work, 'B'), ofAnother)
-  assert.deepEqual(await waitingIn(work), { dir: spool.dir, samples: 1, run: 'A' })
-  assert.throws(() => requireOwn({ dir: 'd', samples: 1, run: 'A' }, null), {
+  assert.deepEqual(await waitingIn(work), {
+    dir: spool.dir,
+    samples: 1,
+    bytes: sample.bytes,
+    run: 'A',
+  })
+  assert.throws(() => requireOwn({ dir: 'd', samples: 1, bytes: 1, run: 'A' }, null), {
     message: /want=a new run, found=A/,
   })
   await spool.remove(sample)

@@ -4,8 +4,15 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parseConfig } from '../../../src/config/load.ts'
 import { isFailure } from '../../../src/failure.ts'
+import { spoolName } from '../../../src/spool/name.ts'
+import { freeBytes } from '../../../src/spool/spool.ts'
 import { extracting } from '../../../supervisors/job.ts'
-import { prepare, requireFolder, threadsFor } from '../../../supervisors/run/preflight.ts'
+import {
+  prepare,
+  requireFolder,
+  requireRoom,
+  threadsFor,
+} from '../../../supervisors/run/preflight.ts'
 import { golden } from '../../support/golden.ts'
 import { rowsFolder } from '../../support/rows.ts'
 import { scratch } from '../../support/target-run.ts'
@@ -121,4 +128,26 @@ test('preflight: the cores are shared by the devices that compute on them', () =
   assert.equal(threadsFor(['cpu', 'cpu']), Math.max(1, Math.floor(alone / 2)))
   assert.equal(threadsFor(Array.from({ length: 1000 }, () => 'cpu')), 1)
   assert.equal(threadsFor(['cuda:0', 'cuda:1']), alone)
+})
+
+test('preflight: what waits in the spool counts as room, for it is sent first', async (t) => {
+  const work = await scratch(t)
+  const roomFor = async (keepFree: number) => {
+    const { config } = parseConfig(
+      JSON.stringify({
+        store: 'file:///store',
+        work,
+        dataset: { path: '/rows' },
+        target: { path: '/target' },
+        spool: { keepFree, maxBytes: 1e12 },
+      }),
+      { name: 'test', base: '/' },
+    )
+    await requireRoom(config, 1)
+  }
+  const keepFree = (await freeBytes(work)) + 1e9
+  await assert.rejects(roomFor(keepFree), { kind: 'invalid', message: /too full.*spooled=0 B/ })
+  const sample = { hash: '0'.repeat(32), tokens: 1, bytes: 5e9, crc32: 0 }
+  await writeFile(join(work, 'spool', spoolName(sample)), '')
+  await roomFor(keepFree)
 })

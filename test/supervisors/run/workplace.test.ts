@@ -3,18 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { deferred } from '../../../protocol/deferred.ts'
 import { aborted } from '../../../src/aborted.ts'
 import type { Answer } from '../../../supervisors/run/conversation.ts'
-import {
-  askSupervisor,
-  consoleOf,
-  holdWorkplace,
-  socketPath,
-} from '../../../supervisors/run/workplace.ts'
+import { consoleFolder, socketPath } from '../../../supervisors/run/socket-path.ts'
+import { askSupervisor, consoleOf, holdWorkplace } from '../../../supervisors/run/workplace.ts'
 import { scratch } from '../../support/target-run.ts'
 
 const echo: Answer = async (line, { tell }) => tell({ kind: 'text', text: line })
@@ -108,35 +103,34 @@ test('workplace: released, it is free for the next, and nobody answers', async (
 test('workplace: half an answer of one that dies is no answer', async (t) => {
   const work = await scratch(t)
   const server = createServer((socket) => socket.end('{"v":1,"kind":"wh'))
-  mkdirSync(dirname(socketPath(work)))
+  mkdirSync(consoleFolder(work))
   server.listen(socketPath(work))
   await once(server, 'listening')
   t.after(() => server.close())
   await assert.rejects(askSupervisor(work, 'status'), { kind: 'unavailable' })
 })
 
-test('workplace: for a long path the socket lies in a folder of the user alone', async (t) => {
+test('workplace: a long path takes a socket too, whatever temporary folder is used', async (t) => {
   const work = join(await scratch(t), 'deep'.repeat(20), 'deeper'.repeat(10))
   mkdirSync(work, { recursive: true })
-  const path = socketPath(work)
-  assert.ok(Buffer.byteLength(path) <= 100)
   await hold(t, work)
+  assert.ok(Buffer.byteLength(socketPath(work)) <= 100)
   assert.deepEqual(await askSupervisor(work, 'status'), told('status'))
-  assert.equal(lstatSync(dirname(path)).mode & 0o777, 0o700)
-  assert.notEqual(path, socketPath(`${work}2`))
+  assert.ok(lstatSync(join(consoleFolder(work), 'draftsmith.sock')).isSocket())
+  await assert.rejects(askSupervisor(`${work}2`, 'status'), { kind: 'unavailable' })
+  await assert.rejects(holdWorkplace(work, echo, { askMs: 5000, dyingMs: 0 }), {
+    kind: 'superseded',
+  })
 })
 
-test('workplace: where that folder is open to others, it is refused', async (t) => {
-  const work = join(await scratch(t), 'deep'.repeat(20), 'deeper'.repeat(10))
-  mkdirSync(work, { recursive: true })
-  const dir = dirname(socketPath(work))
-  assert.equal(dirname(dir), tmpdir())
-  mkdirSync(dir, { recursive: true })
-  t.after(() => chmodSync(dir, 0o700))
+test('workplace: where its folder is open to others, it is refused', async (t) => {
+  const work = await scratch(t)
+  const dir = consoleFolder(work)
+  mkdirSync(dir)
   chmodSync(dir, 0o777)
   await assert.rejects(holdWorkplace(work, echo), {
     kind: 'invalid',
-    message: new RegExp(`${basename(dir)}.*found=uid \\d+, mode 777`),
+    message: /console.*found=uid \d+, mode 777/,
   })
 })
 
@@ -234,7 +228,7 @@ test('workplace: an empty line ends the command under way; the next is answered'
 test('workplace: another version of the program is not talked to', async (t) => {
   const work = await scratch(t)
   const server = createServer((socket) => socket.write('{"v":2,"kind":"who","pid":1}\n'))
-  mkdirSync(dirname(socketPath(work)))
+  mkdirSync(consoleFolder(work))
   server.listen(socketPath(work))
   await once(server, 'listening')
   t.after(() => server.close())
