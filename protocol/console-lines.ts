@@ -5,13 +5,19 @@ import type { RunStatus } from './console.ts'
 /**
  * Between a console and the run, over the work folder's socket: a line in, lines of JSON out, of
  * which the last is `end`. A line is what a person types, or one of those below, which are no
- * command's name. An empty line ends the command that is under way.
+ * command's name. Of an empty line nothing but its `end` is told.
  */
 
 const consoleVersion = 1
 
 /** Longer ones are refused, and their connection closed. */
 export const lineBytesMax = 8192
+
+/**
+ * Ends the command that is under way, and is not answered itself. It is no text: control characters
+ * of a line that was typed are not sent.
+ */
+export const interruptSign = '\x03'
 
 /** `who JSON`: who asks, as he says; answered by who is asked. First of all. */
 export const whoWord = 'who'

@@ -1,12 +1,20 @@
 import { lstatSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
-import { type ConsoleAnswer, decodeAnswer, whoWord } from '../../protocol/console-lines.ts'
+import {
+  type ConsoleAnswer,
+  decodeAnswer,
+  interruptSign,
+  whoWord,
+} from '../../protocol/console-lines.ts'
 import { Failure } from '../../src/failure.ts'
 import { thisPerson } from './person.ts'
 import { thisUid } from './socket-path.ts'
 
 type Refusal = Extract<ConsoleAnswer, { kind: 'error' }>
+
+/** A line break would make two lines of one, and another might be a sign. */
+const controls = /\p{Cc}/gu
 
 /** The asking end of the work folder's socket. */
 export class ConsoleClient {
@@ -69,13 +77,13 @@ export class ConsoleClient {
     await new Promise<void>((resolve, reject) => {
       this.#settle = { resolve, reject }
       if (this.#socket.destroyed) this.#fail(new Error('the connection is closed'))
-      else this.#socket.write(`${line.replaceAll('\n', ' ')}\n`)
+      else this.#socket.write(`${line.replaceAll(controls, ' ')}\n`)
     })
   }
 
   /** Ends the command that is under way. */
   interrupt(): void {
-    this.#socket.write('\n')
+    this.#socket.write(`${interruptSign}\n`)
   }
 
   close(): void {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import {
   type ConsoleAnswer,
   encodeAnswer,
+  interruptSign,
   lineBytesMax,
   whoWord,
 } from '../../protocol/console-lines.ts'
@@ -64,7 +65,7 @@ export class Conversation {
       return
     }
     for (const line of lines) {
-      if (line.trim() === '') this.#underWay?.abort()
+      if (line === interruptSign) this.#underWay?.abort()
       else if (this.#lines.push(line) > waitingMax) {
         this.#refuse(`too many lines wait for an answer. max=${waitingMax}`)
         return

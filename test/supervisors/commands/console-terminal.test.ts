@@ -66,6 +66,7 @@ test('attach: on a terminal commands are completed, drawn and followed', async (
   if (!terminal) return
   const { ended, shows, types } = terminal
   await shows(/Attached to process \d+/)
+  types('\n\n')
   types('tr\t')
   await shows(/draftsmith> tree/)
   types('\n')
@@ -90,6 +91,7 @@ test('attach: on a terminal commands are completed, drawn and followed', async (
   await shows(/supervisor: died child=extractor\/0/)
   types(' ')
   await shows(/draftsmith> /)
+  types('\n \n')
   types('ste\n')
   await shows(/no such command: ste. Nearest: s/)
   types('\x04')

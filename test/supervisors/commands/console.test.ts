@@ -91,11 +91,15 @@ test('restart, drain, explain, note: each does what it says, and all is audited'
   assert.match(await ask(job, 'puase'), /^error: no such command: puase. Nearest: pause/)
 
   const said = await attached(job, [
+    '',
     'drain',
+    ' ',
+    '',
     'tree',
     'explain 0',
     'log reader',
     'kill nobody',
+    '',
     'set x 1',
   ])
   assert.equal(said.code, 2, said.stderr)

@@ -34,7 +34,7 @@ async function open(t: TestContext, control: Partial<Desk['root']>) {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line).outcome)
-  /** Asks a line over the socket; `leave` is the empty line that comes after it. */
+  /** Asks a line over the socket; `leave` is the interrupt that comes after it. */
   const ask = (line: string) => {
     const told: ConsoleAnswer[] = []
     const leaving = new AbortController()

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { deferred } from '../../../protocol/deferred.ts'
 import { aborted } from '../../../src/aborted.ts'
@@ -210,19 +211,48 @@ test('workplace: who sends more lines than may wait is let go', async (t) => {
   assert.deepEqual(begun, ['line 0'])
 })
 
-test('workplace: an empty line ends the command under way; the next is answered', async (t) => {
+/** `follow` is answered until it is interrupted; what else is said, at once. */
+const follows: Answer = async (line, caller) => {
+  if (line !== 'follow') return await echo(line, caller)
+  caller.tell({ kind: 'log', line: 'first' })
+  await aborted(caller.signal)
+}
+
+test('workplace: an interrupt ends the command under way; the next is answered', async (t) => {
   const work = await scratch(t)
-  await hold(t, work, async (line, caller) => {
-    if (line !== 'follow') return await echo(line, caller)
-    caller.tell({ kind: 'log', line: 'first' })
-    await new Promise((resolve) => caller.signal.addEventListener('abort', resolve))
-  })
+  await hold(t, work, follows)
   const client = await consoleOf(work)
   await client.ask('follow', () => client.interrupt())
   const heard: unknown[] = []
   await client.ask('next', (answer) => heard.push(answer))
   assert.deepEqual(heard, [{ kind: 'text', text: 'next' }])
   client.close()
+})
+
+test('workplace: an empty line, or the sign of an interrupt typed, is a line', async (t) => {
+  const work = await scratch(t)
+  await hold(t, work, follows)
+  const client = await consoleOf(work)
+  const heard: unknown[] = []
+  for (const line of ['', ' ', '\x03', 'next']) {
+    await client.ask(line, (answer) => heard.push(answer))
+  }
+  assert.deepEqual(
+    heard,
+    ['', ' ', ' ', 'next'].map((text) => ({ kind: 'text', text })),
+  )
+  client.close()
+  // Of one who is answered later, none of them ends what is under way.
+  const socket = connect(socketPath(work)).setEncoding('utf8')
+  socket.write('follow\n\n \nnext\n')
+  const said: string[] = []
+  for await (const line of createInterface({ input: socket })) {
+    const { kind, text = kind } = JSON.parse(line)
+    said.push(text)
+    if (kind === 'log') socket.write('\x03\n')
+    else if (text === 'next') socket.end()
+  }
+  assert.deepEqual(said.slice(0, 7), ['log', 'end', '', 'end', ' ', 'end', 'next'])
 })
 
 test('workplace: another version of the program is not talked to', async (t) => {
