@@ -52,8 +52,8 @@ const startsMax = 200
 const stepsMax = 60_000
 /** Nothing changes on disk or in the store for so long, and nothing hinders it: it never will. */
 const stillMs = 5 * 60_000
-/** From then on nobody answers; the longest that its supervisor may wait for a sign of life. */
-const hungMaxMs = 6 * 60_000
+/** As long as an extractor may take to load its model, and some. */
+const hungMaxMs = 65 * 60_000
 /** From the end of a process to its next start, by the launcher or a person. */
 const againMs = 1_000
 
