@@ -10,6 +10,7 @@ import { followLog } from './run/follow.ts'
 import { FrontDesk } from './run/front-desk.ts'
 import { exitCodes } from './run/machine.ts'
 import { PreemptionWatch } from './run/preemption.ts'
+import type { NoticePlace } from './run/preemption-notice.ts'
 import { requireFolder } from './run/preflight.ts'
 import type { RunResult } from './run/result.ts'
 import { beginRetries, withRetries } from './run/retries.ts'
@@ -61,7 +62,13 @@ export async function supervised(
     if (urgency === 'leave') void begun.end.leave(signal)
     else begun.signalled(signal, urgency)
   })
-  const watch = config.preemption && watchPreemption(config.preemption, begun)
+  const { preemption } = config
+  let notice: NoticePlace | undefined
+  const watch =
+    preemption &&
+    watchPreemption(preemption, begun, () => {
+      notice = { file: preemption.file, url: preemption.url }
+    })
   if (process.stderr.isTTY) {
     const history = new LineHistory(consoleFolder(config.work))
     terminal = new Terminal({ desk, history, logFile: logFile(config.work) })
@@ -72,7 +79,7 @@ export async function supervised(
       await tellLauncher({ exit: result.code })
       process.once('exit', () => process.kill(process.pid, 'SIGKILL'))
     }
-    return result
+    return notice && result.code === exitCodes.stopped ? { ...result, notice } : result
   } finally {
     watch?.close()
     terminal?.close()
@@ -80,10 +87,15 @@ export async function supervised(
   }
 }
 
-const watchPreemption = (preemption: PreemptionConfig, { control, end, log }: RunProcess) =>
+const watchPreemption = (
+  preemption: PreemptionConfig,
+  { control, end, log }: RunProcess,
+  noticed: () => void,
+) =>
   new PreemptionWatch(preemption, {
     log,
     noticed: (leftMs) => {
+      noticed()
       void control.preempted(leftMs, () => void end.wedged(exitCodes.stopped))
     },
   })

@@ -10,6 +10,7 @@ import { prepareModel } from '../../src/session/prepare.ts'
 import { openSession } from '../../src/session/session.ts'
 import { freeBytes } from '../../src/spool/spool.ts'
 import { type Finding, findingsText, type Look, lookingInto } from '../check/findings.ts'
+import { lookForNotice } from '../check/look-for-notice.ts'
 import { type Held, probeStore } from '../check/probe-store.ts'
 import { lookAtTraining } from '../check/probe-training.ts'
 import { exitCodes } from '../run/machine.ts'
@@ -57,6 +58,8 @@ async function lookAtAll(config: Config, look: Look): Promise<void> {
   const training =
     chosen && config.train && (await look('training', () => lookAtTraining(config, chosen)))
   if (chosen && work) await look('disk', () => lookAtDisk(config, chosen))
+  const { preemption } = config
+  if (preemption) await look('spot notice', () => lookForNotice(preemption))
   const held = await probeStore(config, chosen && { ...chosen, training }, look)
   if (work) await look('spool', () => lookAtSpool(work, held))
 }

@@ -5,6 +5,7 @@ import type { TrainingStatus } from '../../protocol/console.ts'
 import type { ReaderStatus } from '../../protocol/source.ts'
 import { explain } from '../../src/failure.ts'
 import { exitCodes } from '../run/machine.ts'
+import { type NoticePlace, placeText } from '../run/preemption-notice.ts'
 import type { RunResult } from '../run/result.ts'
 
 export interface ReportOptions {
@@ -23,11 +24,12 @@ export const resultText = (result: RunResult, { json, again }: ReportOptions): s
   json ? JSON.stringify(resultJson(result)) : asText(result, again)
 
 /** How it ended, and where: the same of whatever has run. */
-export const ending = ({ code, failure, status }: RunResult) => ({
+export const ending = ({ code, failure, notice, status }: RunResult) => ({
   code,
   state: status.state,
   reason: failure && explain(failure),
   remedy: failure?.remedy ?? null,
+  notice: notice?.file ?? notice?.url ?? null,
   run: status.run,
   store: status.store,
 })
@@ -108,11 +110,19 @@ export interface Wording {
 
 /** How it ended, in words, and why where it gave up. */
 export function headlines(
-  { code, failure, status: { store } }: RunResult,
+  { code, failure, notice, status: { store } }: RunResult,
   wording: Wording,
 ): string[] {
+  if (notice) return noticeLines(notice, wording)
   const why = failure ? [`Why: ${explain(failure)}. ${failure.remedy ?? ''}`] : []
   return [headline(code, store, wording), ...why]
+}
+
+/** A file that is left behind stops each run after it. */
+function noticeLines(notice: NoticePlace, { again }: Wording): string[] {
+  const stopped = `Stopped by the spot notice ${placeText(notice)}; ${again} goes on elsewhere.`
+  if (notice.file === undefined) return [stopped]
+  return [stopped, 'While that file is there, a run stops at once: remove it if it is old.']
 }
 
 function headline(code: number, store: string, { whole, again }: Wording): string {

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import type { PreemptionConfig } from '../../src/config/schema.ts'
+import { hasCode } from '../../src/failure.ts'
 
 /**
  * What a notice says. Clouds differ: Amazon answers 404 until there is one, then
@@ -38,6 +41,13 @@ const eventsSchema = z.looseObject({
 })
 const endings = new Set(['Preempt', 'Terminate'])
 
+/** Where a notice is looked for: one of them. */
+export type NoticePlace = Pick<PreemptionConfig, 'file' | 'url'>
+
+/** `at http://…`, `in FILE`. */
+export const placeText = ({ file, url }: NoticePlace): string =>
+  file === undefined ? `at ${url}` : `in ${file}`
+
 export interface Moment {
   /** Milliseconds since the epoch, as the machine's clock is set. */
   readonly now: number
@@ -64,11 +74,28 @@ export function timeLeft(text: string, moment: Moment): number | null | 'unclear
   return bareNotice.test(told) || isoTime.test(told) ? until(told, moment) : 'unclear'
 }
 
-/** The same of a file, which is a notice by being there, whatever else it says. */
+/** The same of a file's text: a file is a notice by being there, whatever else it says. */
 export function timeLeftByFile(text: string, moment: Moment): number | null {
   const left = timeLeft(text, moment)
   return left === 'unclear' ? moment.usualMs : left
 }
+
+/** The time left by the file; null where none is there, or it says that there is no notice. */
+export async function timeLeftIn(file: string, moment: Moment): Promise<number | null> {
+  try {
+    return timeLeftByFile(await readFile(file, 'utf8'), moment)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  }
+}
+
+/** Of a notice that is read now; the machine's name is not asked for. */
+export const momentNow = ({ noticeSeconds }: PreemptionConfig): Moment => ({
+  now: Date.now(),
+  usualMs: noticeSeconds * 1000,
+  machine: null,
+})
 
 const isAmong = (machine: string | null, machines: readonly string[]): boolean =>
   machine === null || machines.length === 0 || machines.includes(machine)

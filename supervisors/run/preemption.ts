@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { sleep } from '../../src/clock.ts'
 import type { PreemptionConfig } from '../../src/config/schema.ts'
-import { hasCode } from '../../src/failure.ts'
 import { describeError, type Log } from '../../src/log.ts'
-import { type Moment, timeLeft, timeLeftByFile } from './preemption-notice.ts'
+import { momentNow, timeLeft, timeLeftIn } from './preemption-notice.ts'
 
 /** Looks for word that the machine is taken away: a file, or what a metadata service answers. */
 
@@ -49,7 +47,9 @@ export class PreemptionWatch {
       const leftMs = await this.#look()
       if (leftMs !== null && !signal.aborted) {
         const seconds = Math.round(leftMs / 1000)
-        this.#parts.log.warn({ seconds }, 'this machine is taken away: what is under way is saved')
+        const { file, url } = this.#config
+        const facts = { notice: file ?? url, seconds }
+        this.#parts.log.warn(facts, 'this machine is taken away: what is under way is saved')
         return this.#parts.noticed(leftMs)
       }
       await sleep(everySeconds * 1000, undefined, signal).catch(() => undefined)
@@ -60,7 +60,9 @@ export class PreemptionWatch {
   async #look(): Promise<number | null> {
     const { file, url = '' } = this.#config
     try {
-      const leftMs = await (file === undefined ? this.#leftByUrl(url) : this.#leftByFile(file))
+      const leftMs = await (file === undefined
+        ? this.#leftByUrl(url)
+        : timeLeftIn(file, momentNow(this.#config)))
       if (this.#trouble !== null) this.#parts.log.info('the spot notice can be looked for again')
       this.#trouble = null
       return leftMs
@@ -74,23 +76,14 @@ export class PreemptionWatch {
     }
   }
 
-  async #leftByFile(file: string): Promise<number | null> {
-    const text = await readNotice(file)
-    return text === null ? null : timeLeftByFile(text, this.#moment)
-  }
-
   async #leftByUrl(url: string): Promise<number | null> {
     const text = await this.#ask(url)
     if (text === null) return null
     const machine = text.includes('"Resources"') ? await this.#nameOfMachine(url) : null
-    const left = timeLeft(text, { ...this.#moment, machine })
+    const left = timeLeft(text, { ...momentNow(this.#config), machine })
     if (left !== 'unclear') return left
     const found = JSON.stringify(text.slice(0, shownMax))
     throw new Error(`no notice, and no word that there is none, from ${url}. found=${found}`)
-  }
-
-  get #moment(): Moment {
-    return { now: Date.now(), usualMs: this.#config.noticeSeconds * 1000, machine: null }
   }
 
   /** Null where Azure's service does not tell it: a notice too many does less harm than none. */
@@ -135,14 +128,5 @@ export class PreemptionWatch {
   #fetch(url: string, request: RequestInit): Promise<Response> {
     const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(answerMs)])
     return fetch(url, { ...request, redirect: 'error', signal })
-  }
-}
-
-async function readNotice(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return null
-    throw error
   }
 }

@@ -1,5 +1,6 @@
 import type { RunStatus } from '../../protocol/console.ts'
 import type { Failure } from '../../src/failure.ts'
+import type { NoticePlace } from './preemption-notice.ts'
 
 /** How a run has ended, and where it stood then. */
 export interface RunResult {
@@ -7,5 +8,7 @@ export interface RunResult {
   readonly code: number
   /** Why it gave up, where it did. */
   readonly failure: Failure | null
+  /** Where the spot notice was that stopped it. */
+  readonly notice?: NoticePlace
   readonly status: RunStatus
 }

@@ -44,7 +44,7 @@ test('preemption: what is under way is stored and committed in the time announce
   assert.equal(code, 5, stderr)
   assert.match(stderr, /"seconds":100,"msg":"this machine is taken away/)
   assert.match(stderr, /"child":"ledger","msg":"drained"/)
-  assert.match(stdout, /^Stopped; the same command goes on/)
+  assert.match(stdout, /^Stopped by the spot notice in \S+notice; the same command goes on/)
   // Nothing was left on the disk that goes, and nothing stored without its line in the manifest.
   assert.deepEqual(await windowsOf(job), noWindow)
   await completes(t, job)

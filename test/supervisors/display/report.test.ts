@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { Failure } from '../../../src/failure.ts'
 import { resultText } from '../../../supervisors/display/report.ts'
 import { exitCodes } from '../../../supervisors/run/machine.ts'
+import type { NoticePlace } from '../../../supervisors/run/preemption-notice.ts'
 import { ledgerStatus, readerStatus, runStatus, trainingStatus } from '../../support/statuses.ts'
 
 const outcome = { committed: 990, quarantined: 1, failed: 0 }
@@ -29,6 +30,20 @@ test('report: each exit code says in words what became of the run', () => {
   for (const code of [exitCodes.stopped, 129, 130, 143]) {
     assert.match(headline(code) ?? '', /^Stopped; .* goes on/)
   }
+})
+
+test('report: what a spot notice ended says where that was; a file may be left behind', () => {
+  const said = (notice: NoticePlace, json = false) =>
+    resultText({ code: exitCodes.stopped, failure: null, status: ended, notice }, { json })
+  const [stopped, remedy] = said({ file: '/run/spot-notice' }).split('\n')
+  assert.equal(
+    stopped,
+    'Stopped by the spot notice in /run/spot-notice; the same command goes on elsewhere.',
+  )
+  assert.match(remedy ?? '', /stops at once: remove it if it is old\.$/)
+  const byUrl = said({ url: 'http://169.254.169.254/action' })
+  assert.match(byUrl, /^Stopped by the spot notice at http:\S+; .* elsewhere\.\nOf 1,000 rows/)
+  assert.equal(JSON.parse(said({ file: '/run/spot-notice' }, true)).notice, '/run/spot-notice')
 })
 
 test('report: a training that was stopped says how far it came, and what goes on', () => {
