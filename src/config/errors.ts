@@ -1,5 +1,5 @@
-import { closest, distance } from 'fastest-levenshtein'
 import { z } from 'zod'
+import { near } from '../near.ts'
 
 /** What is wrong with a configuration, all at once, each line with its path and what was wanted. */
 
@@ -32,9 +32,8 @@ function describe(schema: z.ZodType, issue: z.core.$ZodIssue, input: unknown): s
 /** ` Nearest: x` where one of the names is near enough to be what was meant, else the names. */
 export function nearest(name: string, known: readonly string[]): string {
   if (known.length === 0) return ''
-  const guess = closest(name, known)
-  if (distance(name, guess) <= Math.max(2, name.length / 2)) return ` Nearest: ${guess}`
-  return ` Known: ${known.join(', ')}`
+  const guess = near(name, known)
+  return guess === undefined ? ` Known: ${known.join(', ')}` : ` Nearest: ${guess}`
 }
 
 function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {

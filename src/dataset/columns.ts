@@ -1,7 +1,7 @@
 /** Which columns of a schema are the sample's, and whether their types can be. Knows no bytes. */
 import { DataType, type Schema } from 'apache-arrow'
-import { closest } from 'fastest-levenshtein'
 import { Failure } from '../failure.ts'
+import { near } from '../near.ts'
 
 /** Names of the dataset's columns, as configured. */
 export interface ColumnNames {
@@ -129,7 +129,8 @@ function findField(schema: Schema, name: string, path: string): { index: number;
       { remedy: 'Name the dataset itself; `save_to_disk` writes the selected rows out.' },
     )
   }
-  const nearest = columns.length === 0 ? '' : ` Nearest: ${closest(name, columns)}.`
+  const guess = near(name, columns)
+  const nearest = guess === undefined ? '' : ` Nearest: ${guess}.`
   throw new Failure(
     'invalid',
     `the dataset has no such column. file=${path}, want=${name}, found=${columns.join(' ')}`,

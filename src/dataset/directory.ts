@@ -4,9 +4,9 @@
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
-import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
 import { Failure } from '../failure.ts'
+import { near } from '../near.ts'
 
 export interface DatasetFiles {
   /** What to open below a copied root: `.`, or the name of the one file. */
@@ -59,7 +59,8 @@ function splitDirectory(path: string, split: string | null): string {
     )
   }
   if (!splits.includes(split)) {
-    const nearest = splits.length === 0 ? '' : ` Nearest: ${closest(split, splits)}.`
+    const guess = near(split, splits)
+    const nearest = guess === undefined ? '' : ` Nearest: ${guess}.`
     throw new Failure(
       'invalid',
       `the dataset has no such split. path=${path}, want=${split}, found=${splits.join(' ')}`,

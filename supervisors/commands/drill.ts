@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { distance } from 'fastest-levenshtein'
 import { Failure } from '../../src/failure.ts'
+import { near } from '../../src/near.ts'
 import type { Drill } from '../drills/drill.ts'
 import { type DrillReport, hold } from '../drills/hold.ts'
 import { drills } from '../drills/list.ts'
@@ -93,8 +93,12 @@ async function shown(one: Drill, ground: Ground, json: boolean): Promise<DrillRe
 function drillNamed(name: string): Drill {
   const found = drills.find((one) => one.name === name)
   if (found) return found
-  const nearest = [...drills].sort((a, b) => distance(a.name, name) - distance(b.name, name))[0]
-  throw new Failure('invalid', `no such drill. found=${name}, nearest=${nearest?.name}`, {
+  const guess = near(
+    name,
+    drills.map((one) => one.name),
+  )
+  const nearest = guess === undefined ? '' : `, nearest=${guess}`
+  throw new Failure('invalid', `no such drill. found=${name}${nearest}`, {
     remedy: 'draftsmith drill --list names all of them.',
   })
 }
