@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { Failure } from '../../../src/failure.ts'
 import type { Job } from './job.ts'
 import type { Moment } from './moments.ts'
@@ -29,8 +30,8 @@ export async function calmRun(scope: Scope, job: Job): Promise<Calm> {
   const running = start(scope, ['run', job.config, '--json'], { ...job, endMs: 3_600_000, crash })
   const { code, stdout, stderr } = await running.ended()
   if (code !== 0) {
-    const said = (stdout.trim() || stderr.trim()).split('\n').at(-1)
-    throw new Failure('invalid', `an undisturbed run does not end well. code=${code}: ${said}`, {
+    const why = reasonIn(stdout) ?? stderr.trim().split('\n').at(-1)
+    throw new Failure('invalid', `an undisturbed run does not end well. code=${code}: ${why}`, {
       remedy: 'See draftsmith check CONFIG: a drill needs a run that works.',
     })
   }
@@ -40,6 +41,22 @@ export async function calmRun(scope: Scope, job: Job): Promise<Calm> {
   const trained = stepsIn(job) > 0 ? await readTrained(job) : null
   const hashes = new Set(stored.entries.map(({ hash }) => hash))
   return { stored, hashes, batches, calls: mostCalls(moments), samples: hashes.size, trained }
+}
+
+const resultSchema = z.object({ state: z.string(), reason: z.string().nullable() })
+
+/** Of what `run --json` tells; undefined where it told nothing. */
+export function reasonIn(stdout: string): string | undefined {
+  const told = resultSchema.safeParse(parsed(stdout)).data
+  return told && (told.reason ?? `it ended ${told.state}`)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function mostCalls(moments: readonly Moment[]): Map<string, number> {

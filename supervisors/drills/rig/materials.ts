@@ -64,6 +64,8 @@ export function ownMaterials(dir: string, path: string, samples: number): Materi
     monitor: _page,
     notify: _hook,
     cluster: _many,
+    // A notice for this machine ends a drill's run as it ends any.
+    preemption: _notice,
     ...config
   } = loadConfig(path).config
   const commit = { every: Math.max(1, Math.floor(samples / 8)), seconds: 1 }
