@@ -153,7 +153,7 @@ test('verify: options that make no sense, and a run that another holds, are refu
     ])
     assertRefused(held, { code: 3, says: [/another supervisor holds this run. host=elsewhere/] })
     assertRefused(heads, { says: [/--heads.*invalid.*whole number, or all/] })
-    assertRefused(parallel, { says: [/--parallel.*invalid.*1 or more/] })
+    assertRefused(parallel, { says: [/--parallel.*invalid.*from 1 to 999/] })
   } finally {
     clearInterval(beating)
   }
