@@ -1,3 +1,4 @@
+import type { SupervisorSpec } from '../../protocol/child.ts'
 import type { Log } from '../../src/log.ts'
 import type { Surroundings } from '../../src/surroundings.ts'
 import type { Start, Vessel } from '../../supervisors/engine/vessel.ts'
@@ -34,6 +35,8 @@ export interface MachineParts {
   /** An actor ended by itself, or was ended. */
   readonly onDeath: (id: string, how: 'by itself' | 'by order') => void
 }
+
+const loadMsMax = 2 * 60_000
 
 export class Machine {
   readonly disk: SimulatedDisk
@@ -139,7 +142,7 @@ export class Machine {
     if (!filling) throw new Error('a run extracts')
     return {
       ...extracting,
-      filling: { ...filling, fill: (run) => parts.filling(extraction(run, use)) },
+      filling: { ...filling, fill: (run) => parts.filling(loadingSoon(extraction(run, use))) },
     }
   }
 
@@ -198,3 +201,11 @@ export class Machine {
     }
   }
 }
+
+/** No model here takes an hour to load: one that hangs as it loads is not waited for so long. */
+const loadingSoon = (spec: SupervisorSpec): SupervisorSpec => ({
+  ...spec,
+  children: spec.children.map((child) =>
+    'readyMs' in child ? { ...child, readyMs: Math.min(child.readyMs, loadMsMax) } : child,
+  ),
+})
