@@ -67,7 +67,14 @@ export class Prompt {
       historySize: 1000,
       removeHistoryDuplicates: true,
       completer: (typed: string, done: (error: null, found: [string[], string]) => void) => {
-        void this.#complete(typed).then((found) => done(null, [found, typed]))
+        // Of a run that has ended meanwhile, others tell.
+        const asked = this.#parts.completions(typed).catch(() => [])
+        void asked.then((choices) => {
+          // Who has typed on meanwhile, or entered the line, means another one by now.
+          if (this.#line !== line) return
+          const isThere = line.line.slice(0, line.cursor) === typed
+          done(null, [isThere ? this.#extended(typed, choices) : [], typed])
+        })
       },
     })
     line.on('line', (typed) => {
@@ -95,8 +102,7 @@ export class Prompt {
   }
 
   /** Readline would print the choices where a picture is drawn over them. */
-  async #complete(typed: string): Promise<string[]> {
-    const choices = await this.#parts.completions(typed)
+  #extended(typed: string, choices: readonly string[]): string[] {
     if (choices.length <= 1) return [...choices]
     const common = choices.reduce(commonStart)
     if (common.length > typed.length) return [common]

@@ -72,6 +72,11 @@ test('attach: on a terminal commands are completed, drawn and followed', async (
   types('\n')
   await shows(/actor +state +for +restarts/)
   await shows(/ledger +running/)
+  // One that comes after its line was entered is dropped.
+  types('not\t\n')
+  await shows(/no such command: not/)
+  types('tree\n')
+  await shows(/actor +state +for +restarts/)
   // As far as all that may be meant agree; then they are named.
   types('kill extr\t')
   await shows(/kill extractor\//)
@@ -97,7 +102,7 @@ test('attach: on a terminal commands are completed, drawn and followed', async (
   types('\x04')
   await shows(/The run goes on/)
   assert.equal(await ended, 0)
-  const typed = ['tree', 'kill extractor/0', 'top', 'log extractor/0', 'ste']
+  const typed = ['tree', 'not', 'tree', 'kill extractor/0', 'top', 'log extractor/0', 'ste']
   const history = join(job.work, 'console', 'history')
   assert.deepEqual(
     readFileSync(history, 'utf8')
