@@ -33,6 +33,8 @@ const answer = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('who'), pid: z.number() }),
   z.object({ kind: z.literal('text'), text: z.string() }),
   z.object({ kind: z.literal('status'), status: runStatus }),
+  /** Lines of the log follow, until the command is interrupted. */
+  z.object({ kind: z.literal('follows') }),
   /** A line of the log as it stands there; more follow. */
   z.object({ kind: z.literal('log'), line: z.string() }),
   z.object({ kind: z.literal('choices'), choices: z.array(z.string()) }),

@@ -62,8 +62,9 @@ const looks = {
     more: '`log supervisor` is the log of the run itself: starts, deaths, restarts.',
     takes: 'actor',
     lasts: true,
-    run: async (desk, [actor], { log, signal }) => {
+    run: async (desk, [actor], { follows, log, signal }) => {
       const id = knownActor(desk, actor, ['supervisor'])
+      follows()
       await desk.follow(id, log, signal)
       return ''
     },

@@ -21,6 +21,8 @@ export interface Desk {
 export interface Hearing {
   /** Before the answer: what is waited for. */
   say(text: string): void
+  /** Lines of the log follow, until the signal. */
+  follows(): void
   /** A line of the log, in JSON. */
   log(line: string): void
   readonly columns: number

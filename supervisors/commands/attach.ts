@@ -33,12 +33,13 @@ export async function attach(options: { readonly work: string }): Promise<number
 async function runLines(client: ConsoleClient): Promise<number> {
   const asker = new Attached(client)
   const say = (text: string) => void process.stdout.write(`${text}\n`)
+  const follows = () => undefined
   let code: number = exitCodes.done
   for await (const line of createInterface({ input: process.stdin })) {
     try {
       // Nobody is there to press a key: what is followed ends with what there is.
       const signal = line.trimStart().startsWith('log') ? AbortSignal.abort() : noEnd
-      await asker.run(line, { say, log: say, columns, signal })
+      await asker.run(line, { say, follows, log: say, columns, signal })
     } catch (error) {
       process.stderr.write(`draftsmith: ${refusalText(error)}\n`)
       code = exitCodes.refused

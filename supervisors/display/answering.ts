@@ -5,7 +5,7 @@ import { sleep } from '../../src/clock.ts'
 import { explain, isFailure } from '../../src/failure.ts'
 import { logLine } from './log-line.ts'
 
-/** A line that was typed on a terminal, from its asking to its last word. */
+/** Lines that were typed on a terminal, each from its asking to its last word. */
 
 /** Who knows of the run: it is in this process, or over its socket. */
 export interface Asker {
@@ -32,7 +32,39 @@ const redrawMs = 1000
 const ctrlC = '\x03'
 const escapeKey = '\x1b'
 
-export async function answerTo(line: string, asker: Asker, place: Place): Promise<void> {
+export class Answering {
+  readonly #asker: Asker
+  readonly #place: Place
+  /** The line that was typed last. */
+  #latest: { readonly line: string } | undefined
+
+  constructor(asker: Asker, place: Place) {
+    this.#asker = asker
+    this.#place = place
+  }
+
+  /** Settles at the line's last word, whatever was typed after it. */
+  async answer(line: string): Promise<void> {
+    if (line.trim() === '') return
+    const typed = { line: line.trim() }
+    this.#latest = typed
+    const place = this.#place
+    await answerTo(line, this.#asker, {
+      ...place,
+      // It may be drawn wider or narrower meanwhile.
+      get columns() {
+        return place.columns
+      },
+      // Below another line than its own, an answer says to which it belongs.
+      say: (text) => place.say(this.#latest === typed ? text : named(typed.line, text)),
+    })
+  }
+}
+
+const named = (line: string, text: string): string =>
+  text.includes('\n') ? `${line}:\n${text}` : `${line}: ${text}`
+
+async function answerTo(line: string, asker: Asker, place: Place): Promise<void> {
   const [word] = line.trim().split(/\s+/)
   try {
     if (word === 'top') await showTop(line, asker, place)
@@ -51,6 +83,7 @@ export function refusalText(error: unknown): string {
 
 const hearingAt = (place: Place, signal: AbortSignal): Hearing => ({
   say: (text) => place.say(text),
+  follows: () => place.say('Any key ends it.'),
   log: (line) => place.write(logLine(line, place.columns)),
   columns: place.columns,
   signal,
@@ -67,7 +100,6 @@ async function showLog(line: string, asker: Asker, place: Place): Promise<void> 
   const release = place.takeKeys(() => stop.abort())
   place.follows(true)
   try {
-    place.say('Any key ends it.')
     await asker.run(line, hearingAt(place, stop.signal))
   } finally {
     place.follows(false)

@@ -1,6 +1,6 @@
 import { deferred } from '../../protocol/deferred.ts'
 import type { ConsoleClient } from '../run/console-client.ts'
-import { answerTo, type Place } from './answering.ts'
+import { Answering, type Place } from './answering.ts'
 import { Attached } from './attached.ts'
 import type { LineHistory } from './line-history.ts'
 import { Prompt } from './prompt.ts'
@@ -31,7 +31,7 @@ export async function attachTerminal(
   const answer = async (line: string) => {
     if (leaving.has(line.trim())) return left.resolve(true)
     screen.left()
-    await answerTo(line, asker, place)
+    await answering.answer(line)
     show()
   }
   const prompt: Prompt = new Prompt({
@@ -64,6 +64,7 @@ export async function attachTerminal(
     follows: () => undefined,
     takeKeys: (pressed) => prompt.takeKeys(pressed),
   }
+  const answering = new Answering(asker, place)
   say(`Attached to process ${client.pid}. ${welcome}`)
   void client.ended.then(() => left.resolve(false))
   const goesOn = await left.promise

@@ -41,14 +41,15 @@ export class Attached implements Asker {
     return await this.#inTurn(() => this.#run(line, hearing))
   }
 
-  async #run(line: string, { columns, log, say, signal }: Hearing): Promise<string> {
+  async #run(line: string, { columns, follows, log, say, signal }: Hearing): Promise<string> {
     const draw = drawn[line.trim()]
     let refusal: Failure | undefined
     const interrupt = () => this.#client.interrupt()
     signal.addEventListener('abort', interrupt, { once: true })
     try {
       const asked = this.#client.ask(line, (answer) => {
-        if (answer.kind === 'log') log(answer.line)
+        if (answer.kind === 'follows') follows()
+        else if (answer.kind === 'log') log(answer.line)
         else if (answer.kind === 'status' && draw) say(draw(answer.status, columns))
         else if (answer.kind === 'text' && !draw) say(answer.text)
         else if (answer.kind === 'error') refusal = refusalOf(answer)

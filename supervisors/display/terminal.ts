@@ -3,7 +3,7 @@ import type { Source } from '../run/command-audit.ts'
 import type { FrontDesk } from '../run/front-desk.ts'
 import { LogTail } from '../run/log-tail.ts'
 import { thisPerson } from '../run/person.ts'
-import { type Asker, answerTo, type Place } from './answering.ts'
+import { Answering, type Asker, type Place } from './answering.ts'
 import type { LineHistory } from './line-history.ts'
 import { logLine } from './log-line.ts'
 import { progressLines } from './progress.ts'
@@ -64,7 +64,7 @@ export class Terminal {
       entered: (line) => {
         // The line that was typed and its break stay; the bars are drawn anew below the answer.
         this.#screen.left()
-        void answerTo(line, asker, this.#place(prompt)).then(() => this.#draw())
+        void answering.answer(line).then(() => this.#draw())
       },
       // Ctrl-C on the prompt is the signal it is everywhere else.
       interrupted: () => process.kill(process.pid, 'SIGINT'),
@@ -73,6 +73,7 @@ export class Terminal {
         if (this.#state === 'open') prompt.reopen()
       },
     })
+    const answering = new Answering(asker, this.#place(prompt))
     return prompt
   }
 

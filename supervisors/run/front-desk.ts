@@ -83,6 +83,7 @@ export class FrontDesk {
       say: (text) => {
         if (!signal.aborted) tell({ kind: 'text', text })
       },
+      follows: () => tell({ kind: 'follows' }),
       log: (line) => tell({ kind: 'log', line }),
       columns: socketColumns,
       signal,

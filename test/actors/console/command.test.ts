@@ -71,6 +71,7 @@ async function run(desk: Desk, line: string): Promise<string> {
   const said: string[] = []
   const hearing: Hearing = {
     say: (text) => said.push(text),
+    follows: () => said.push('follows'),
     log: (text) => said.push(text),
     columns: 100,
     signal: new AbortController().signal,
@@ -91,7 +92,7 @@ test('console: each command reaches the root', async () => {
   assert.match(await run(desk, 'help set'), /until the process ends/)
   await assert.rejects(run(desk, 'help sett'), { message: /Nearest: set/ })
   assert.equal(await run(desk, 'explain 17'), 'explained 17')
-  assert.equal(await run(desk, 'log supervisor'), '{"actor":"supervisor"}\n')
+  assert.equal(await run(desk, 'log supervisor'), 'follows\n{"actor":"supervisor"}\n')
   await assert.rejects(run(desk, 'log ledgr'), { message: /Nearest: ledger/ })
   assert.deepEqual(['log x', 'kill', 'status', 'none', ''].map(lasts), [
     true,
