@@ -5,7 +5,7 @@ import type { Failure } from '../src/failure.ts'
 import type { Log } from '../src/log.ts'
 import { refusedStart } from './refused-start.ts'
 import { exitCodes } from './run/machine.ts'
-import { type EndSignal, endSignals, exitCodeOf, onEndSignals } from './run/signals.ts'
+import { endSignals, exitCodeOf, onEndSignals, type Urgency } from './run/signals.ts'
 
 /**
  * The level above the process: starts it again when it was aborted, killed or wedged. It computes
@@ -86,9 +86,9 @@ export async function launch(
   const deaths: number[] = []
   const call = randomUUID()
   let child: ChildProcess | undefined
-  let ending: EndSignal | undefined
+  let ending: { readonly code: number; readonly urgency: Urgency } | undefined
   onEndSignals((signal, urgency) => {
-    ending ??= signal
+    ending = { code: ending?.code ?? exitCodeOf(signal), urgency }
     if (urgency === 'leave') child?.kill('SIGKILL')
     // A terminal sends Ctrl-C to the child as well.
     else if (signal !== 'SIGINT' || !process.stdin.isTTY) child?.kill(signal)
@@ -103,7 +103,11 @@ export async function launch(
   }
   for (;;) {
     const end = await ended(begin, () => deaths.pop())
-    if (ending) return 'exit' in end && end.exit !== 1 ? end.exit : exitCodeOf(ending)
+    if (ending && ending.urgency !== 'leave' && 'relaunch' in end) {
+      log.error({ cause: end.relaunch }, 'the process died as it drained: the next start goes on')
+      return exitCodes.gaveUp
+    }
+    if (ending) return 'exit' in end && end.exit !== 1 ? end.exit : ending.code
     if ('exit' in end) return end.exit
     // A start that was refused saw nothing: the one after it still learns how the last one died.
     if ('relaunch' in end) lastDeath = end.relaunch
@@ -117,7 +121,7 @@ export async function launch(
     const waitMs = Math.min(delayMs.cap, delayMs.first * 2 ** (recent - 1))
     log.error({ ...why, count: recent, waitMs }, `${line}: starting it again`)
     await sleep(waitMs, clock)
-    if (ending) return exitCodeOf(ending)
+    if (ending) return ending.code
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -34,6 +35,30 @@ test('launcher: what was told to stop and ends by a kill is not started again', 
   const kill = "process.kill(process.pid, 'SIGKILL')"
   await writeFile(main, `process.send({ exit: 5 }, () => ${kill})`)
   assert.equal(await launch(main, [], silent), 5)
+})
+
+test('launcher: a process that dies as it drains has not drained', async (t) => {
+  const dir = await scratch(t)
+  const [main, launcher] = [join(dir, 'main.mjs'), join(dir, 'launcher.mjs')]
+  await writeFile(
+    main,
+    `process.on('SIGTERM', () => process.kill(process.pid, 'SIGKILL'))
+     process.kill(process.ppid, 'SIGTERM')
+     setInterval(() => undefined, 1000)`,
+  )
+  const [launcherOf, logOf] = ['supervisors/launcher.js', 'src/log.js'].map((path) =>
+    JSON.stringify(new URL(`../../${path}`, import.meta.url).href),
+  )
+  await writeFile(
+    launcher,
+    `import { launch } from ${launcherOf}
+     import { openLog } from ${logOf}
+     const log = openLog({ actor: 'launcher', level: 'info', stderr: 'json' })
+     process.exit(await launch(${JSON.stringify(main)}, [], log))`,
+  )
+  const ended = spawnSync(process.execPath, [launcher], { encoding: 'utf8', timeout: 60_000 })
+  assert.match(ended.stderr, /SIGKILL.*the process died as it drained/)
+  assert.equal(ended.status, 4)
 })
 
 test('launcher: a process that is started again serves the same call', async (t) => {
