@@ -44,9 +44,16 @@ export async function drill(names: readonly string[], options: DrillOptions): Pr
     throw new Failure('invalid', 'which drill? Name some, or give --all; --list tells of each.')
   }
   const chosen = all ? drills : names.map(drillNamed)
-  const ground = await groundFor(options)
+  let current = ''
+  // On stderr: with --json, stdout is one document.
+  const ground = await groundFor(options, (what) => {
+    process.stderr.write(`draftsmith: ${current}: ${what} …\n`)
+  })
   const reports: DrillReport[] = []
-  for (const one of chosen) reports.push(await shown(one, ground, json))
+  for (const one of chosen) {
+    current = one.name
+    reports.push(await shown(one, ground, json))
+  }
   if (json) process.stdout.write(`${JSON.stringify(document(reports, options.seed))}\n`)
   else process.stdout.write(`${summaryText(reports)}; seed ${options.seed}\n`)
   const isBroken = reports.some(({ outcome }) => outcome === 'broken')
@@ -54,7 +61,7 @@ export async function drill(names: readonly string[], options: DrillOptions): Pr
 }
 
 /** However this process ends, short of a SIGKILL, nothing of it stays: no process, no folder. */
-async function groundFor(options: DrillOptions): Promise<Ground> {
+async function groundFor(options: DrillOptions, step: Ground['step']): Promise<Ground> {
   let ground: Ground | undefined
   onEndSignals((signal, urgency) => {
     const end = () => process.exit(exitCodeOf(signal))
@@ -66,7 +73,7 @@ async function groundFor(options: DrillOptions): Promise<Ground> {
   })
   const dir = mkdtempSync(join(placeOf(options), 'draftsmith-drill-'))
   process.once('exit', () => remove(dir))
-  ground = new Ground(await materialsIn(dir, options), options.seed)
+  ground = new Ground(await materialsIn(dir, options), options.seed, step)
   return ground
 }
 
@@ -83,10 +90,8 @@ function remove(dir: string): void {
 async function shown(one: Drill, ground: Ground, json: boolean): Promise<DrillReport> {
   if (json) return await ground.whileHere(hold(one, ground))
   process.stdout.write(`${openingText(one)}\n`)
-  const isTerminal = process.stdout.isTTY
-  if (isTerminal) process.stdout.write(`  under way, about ${one.seconds} s …`)
   const report = await ground.whileHere(hold(one, ground))
-  process.stdout.write(`${isTerminal ? '\r\x1b[K' : ''}${reportText(report)}\n\n`)
+  process.stdout.write(`${reportText(report)}\n\n`)
   return report
 }
 

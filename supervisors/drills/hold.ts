@@ -31,6 +31,7 @@ export async function hold(drill: Drill, ground: Ground): Promise<DrillReport> {
     const rig = await ground.rig(drill, ending)
     const few = tooFew(rig)
     if (few) return { ...about, ...skipped, reason: few }
+    ground.step('the run that is broken')
     const reason = await held(drill, rig)
     const checks = eachOnce(rig.checks)
     const isHeld = reason === null && checks.every((check) => check.held)

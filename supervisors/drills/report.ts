@@ -23,8 +23,13 @@ export function listText(drills: readonly Drill[], width = Number.POSITIVE_INFIN
 }
 
 /** Said before it is held. */
-export const openingText = ({ name, breaks, matters }: Drill): string =>
-  [styleText('bold', name), line('breaks', breaks), line('matters', matters)].join('\n')
+export const openingText = ({ name, breaks, matters, seconds }: Drill): string =>
+  [
+    styleText('bold', name),
+    line('breaks', breaks),
+    line('matters', matters),
+    line('takes', `about ${seconds} s`),
+  ].join('\n')
 
 /** Said after it. */
 export function reportText({ outcome, reason, checks, figures, seconds }: DrillReport): string {

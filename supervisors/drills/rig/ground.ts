@@ -20,10 +20,13 @@ export class Ground {
   readonly #open = new Set<Ending>()
   #count = 0
   #isLeft = false
+  /** Says what is under way now, of what takes long. */
+  readonly step: (what: string) => void
 
-  constructor(materials: Materials, seed: number) {
+  constructor(materials: Materials, seed: number, step: Ground['step'] = () => undefined) {
     this.#materials = materials
     this.#seed = seed
+    this.step = step
     this.#own = new OwnStore(String(materials.sections.store ?? ''))
   }
 
@@ -70,7 +73,8 @@ export class Ground {
     const job = await this.#layOut(name, { ...options, s3 }, scope)
     const random = seededRandom(this.#seed)
     const isSmaller = this.#materials.isSmaller && options.rows === undefined
-    return new Rig({ scope, seed: this.#seed, random, job, s3, calm, isSmaller })
+    const { step } = this
+    return new Rig({ scope, seed: this.#seed, random, job, s3, calm, isSmaller, step })
   }
 
   async #layOut(name: string, options: JobPlace, scope: Scope): Promise<Job> {
@@ -103,6 +107,7 @@ export class Ground {
     try {
       const s3 = await this.#store(ending)
       const job = await this.#layOut('undisturbed', { ...options, s3 }, ending)
+      this.step('the undisturbed run, to compare with')
       return await calmRun(ending, job)
     } finally {
       await ending.end()

@@ -42,6 +42,8 @@ export interface RigParts {
   readonly calm: Calm
   /** Its rows are not so many as drills are made for. */
   readonly isSmaller: boolean
+  /** Says what is under way now. */
+  readonly step: (what: string) => void
 }
 
 export interface How {
@@ -62,6 +64,7 @@ export class Rig {
   readonly checks: Check[] = []
   readonly #s3: S3Process | null
   readonly #isSmaller: boolean
+  readonly #step: RigParts['step']
   readonly #watch: Watch
   readonly #runs = new Map<Running, Watching>()
   /** When each began: milliseconds since the epoch. */
@@ -72,12 +75,13 @@ export class Rig {
   readonly #seen = new Map<string, Seen>()
   #last: Seen | undefined
 
-  constructor({ scope, random, job, s3, calm, isSmaller }: RigParts) {
+  constructor({ scope, random, job, s3, calm, isSmaller, step }: RigParts) {
     this.scope = scope
     this.random = random
     this.job = job
     this.calm = calm
     this.#isSmaller = isSmaller
+    this.#step = step
     this.#s3 = s3
     this.#watch = new Watch(scope, s3)
   }
@@ -170,6 +174,7 @@ export class Rig {
     names: 'once' | 'often' = 'once',
     failed: Ends['failed'] = new Set(),
   ): Promise<Stored> {
+    this.#step('checking')
     const seen = await this.look(job)
     const found = await readStored(job)
     const ends = { wanted: this.calm.hashes, failed, named: names === 'once' ? found.named : null }
