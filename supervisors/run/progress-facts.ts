@@ -1,9 +1,12 @@
+import { secondsLeft } from '../../actors/console/training-text.ts'
 import type { RunStatus } from '../../protocol/console.ts'
 import type { SourceStatus } from '../../protocol/source.ts'
 import type { TrainerStatus } from '../../protocol/trainer.ts'
 
 /** How far a run is, for a line of the log. */
-export function progressFacts({ state, source, ledger, speed, training }: RunStatus) {
+export function progressFacts(status: RunStatus) {
+  const { state, source, ledger, speed, training } = status
+  const etaSeconds = secondsLeftOf(status)
   return {
     state,
     ...(source && sourceFacts(source)),
@@ -12,8 +15,19 @@ export function progressFacts({ state, source, ledger, speed, training }: RunSta
     spooled: ledger?.spool.files,
     samplesPerSecond: Math.round(speed.spooled.samplesPerSecond),
     tokensPerSecond: Math.round(speed.spooled.tokensPerSecond),
-    etaSeconds: speed.etaSeconds && Math.round(speed.etaSeconds),
+    etaSeconds: etaSeconds === null ? null : Math.round(etaSeconds),
   }
+}
+
+/** Of the work that takes longest of what is not over; null where nothing tells. */
+function secondsLeftOf({ source, speed, state, training }: RunStatus): number | null {
+  if (state === 'paused') return null
+  const trainer = training?.trainer
+  const left = [
+    trainer && trainer.outcome === null ? secondsLeft(trainer) : null,
+    source?.outcome && trainer ? null : speed.etaSeconds,
+  ].filter((seconds) => seconds !== null)
+  return left.length === 0 ? null : Math.max(...left)
 }
 
 function trainerFacts({ last, step, steps, tokensPerSecond }: TrainerStatus) {
