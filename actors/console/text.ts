@@ -34,12 +34,15 @@ export function headLines(status: RunStatus): string[] {
 /** What becomes of each. */
 const made = { rows: 'extracted', files: 'imported' }
 
-function speedLine({ source, speed }: RunStatus, ended: string): string {
+/** A training may go on after it. */
+const ended = { rows: 'extraction done', files: 'import done' }
+
+function speedLine({ source, speed }: RunStatus, became: string): string {
   const { spooled, uploaded, etaSeconds } = speed
   const parts = [
-    `${samplesPerSecond(spooled)}, ${perSecond(spooled.tokensPerSecond)} tokens/s ${ended}`,
+    `${samplesPerSecond(spooled)}, ${perSecond(spooled.tokensPerSecond)} tokens/s ${became}`,
     `${samplesPerSecond(uploaded)}, ${formatBytes(uploaded.bytesPerSecond)}/s uploaded`,
-    source?.outcome ? 'all done' : `${eta(etaSeconds)} left`,
+    source?.outcome ? ended[source.of] : `${eta(etaSeconds)} left`,
   ]
   return `speed ${parts.join('; ')}`
 }

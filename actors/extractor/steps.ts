@@ -44,6 +44,8 @@ export function stepsOf(parts: StepParts) {
   let begun: Promise<void> | undefined
   let current = ''
   let waitsFor: string | null = null
+  /** Before each batch it is asked for; only where it was refused there is none. */
+  let room: 'asked' | 'refused' = 'asked'
 
   const keeper = new Keeper({
     ...parts,
@@ -91,7 +93,9 @@ export function stepsOf(parts: StepParts) {
     room: async (batch: Batch): Promise<boolean> => {
       const wanted = batch.rows.filter((row) => row.wanted)
       const bytes = wanted.reduce((sum, row) => sum + sampleBytesMax(row.tokens, format), 0)
-      return (await ledger.again((ask) => ask.room({ bytes }))) && (await claim(batch))
+      const hasRoom = (await ledger.again((ask) => ask.room({ bytes }))) && (await claim(batch))
+      room = hasRoom ? 'asked' : 'refused'
+      return hasRoom
     },
     compute: async (batch: Batch): Promise<Extracted> => {
       current = batch.id
@@ -105,15 +109,17 @@ export function stepsOf(parts: StepParts) {
       await reader.again((ask) => ask.done({ batch }))
     },
     work: (state: string): string => {
+      if (state === 'waitingForRoom') return roomWords[room]
       if (state !== 'computing') return words[state] ?? state
       return waitsFor === null ? `computing ${current}` : `${current} waits: ${waitsFor}`
     },
   }
 }
 
+const roomWords = { asked: 'asks for room', refused: 'waits for room in the spool' }
+
 /** States that do not say what they are, in more words. */
 const words: Readonly<Record<string, string>> = {
   asking: 'waits for a batch',
-  waitingForRoom: 'waits for room in the spool',
   telling: 'hands on what it computed',
 }

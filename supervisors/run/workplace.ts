@@ -5,6 +5,7 @@ import type { RunStatus } from '../../protocol/console.ts'
 import { encodeAnswer } from '../../protocol/console-lines.ts'
 import { sleep } from '../../src/clock.ts'
 import { Failure, hasCode, isFailure } from '../../src/failure.ts'
+import { logFile } from '../log-target.ts'
 import { ConsoleClient } from './console-client.ts'
 import { type Answer, Conversation } from './conversation.ts'
 import { consoleFolder, socketPath, thisUid } from './socket-path.ts'
@@ -189,6 +190,9 @@ function nobody(work: string, cause: unknown): Failure {
   }
   return new Failure('unavailable', `no supervisor runs there. work=${work}`, {
     cause,
-    remedy: 'Start one with `draftsmith run CONFIG`, or name its folder with --work.',
+    remedy:
+      'Start one with `draftsmith run CONFIG`, or name its folder with --work. What is stored ' +
+      'tells `draftsmith verify STORE`; how the last run ended, the last lines of ' +
+      `${logFile(work)}.`,
   })
 }

@@ -48,6 +48,8 @@ async function open(
     spooled: [],
     quarantined: [],
   }
+  /** What the ledger says to who asks for room; afterwards there is room. */
+  const refusals: boolean[] = []
   const claimed = () =>
     claims.verdict('b000004', 2) && existsSync(join(work, 'claims/b000004.claim.json'))
   const clock = new HastyClock()
@@ -71,7 +73,7 @@ async function open(
     ledger: ledgerPeer(t, {
       room: ({ bytes }) => {
         story.push(`room ${bytes}`)
-        return true
+        return refusals.pop() ?? true
       },
       spooled: (samples) => {
         story.push(`spooled ${samples.length}, claimed: ${claimed()}`)
@@ -83,7 +85,7 @@ async function open(
       },
     }),
   })
-  return { steps, story, told, pulse, spool, clock }
+  return { steps, refusals, story, told, pulse, spool, clock }
 }
 
 test('extractor: it claims before it computes, until all is told', async (t) => {
@@ -101,6 +103,17 @@ test('extractor: it claims before it computes, until all is told', async (t) => 
   if (!sample) assert.fail('a sample was spooled')
   assert.deepEqual([sample.hash, sample.tokens], [hashOfIds([1, 2]), 2])
   assert.ok(existsSync(spool.path(sample)))
+})
+
+test('extractor: it says that it waits for room only once it was refused', async (t) => {
+  const { refusals, steps } = await open(t)
+  const says = () => steps.work('waitingForRoom')
+  assert.equal(says(), 'asks for room')
+  refusals.push(false)
+  assert.equal(await steps.room(batch), false)
+  assert.equal(says(), 'waits for room in the spool')
+  assert.equal(await steps.room(batch), true)
+  assert.equal(says(), 'asks for room')
 })
 
 test('extractor: it asks for the room that its wanted rows take', async (t) => {

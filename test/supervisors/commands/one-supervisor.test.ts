@@ -14,7 +14,13 @@ test('status: where nothing runs, it says so with code 2', async (t) => {
   const dir = folder(t)
   for (const args of [['status'], ['status', '--work', 'elsewhere', '--json']]) {
     const ended = await draftsmith(args, { dir })
-    assertRefused(ended, { says: [/no supervisor runs there. work=/, /draftsmith run CONFIG/] })
+    assertRefused(ended, {
+      says: [
+        /no supervisor runs there. work=/,
+        /draftsmith run CONFIG/,
+        /verify STORE.*logs.draftsmith\.jsonl/,
+      ],
+    })
   }
 })
 
