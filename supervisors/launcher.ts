@@ -86,9 +86,11 @@ export async function launch(
   const deaths: number[] = []
   const call = randomUUID()
   let child: ChildProcess | undefined
-  let ending: { readonly code: number; readonly urgency: Urgency } | undefined
+  /** Its first signal's exit code, and how its last one wants it. */
+  const asked: { code?: number; urgency?: Urgency } = {}
   onEndSignals((signal, urgency) => {
-    ending = { code: ending?.code ?? exitCodeOf(signal), urgency }
+    asked.code ??= exitCodeOf(signal)
+    asked.urgency = urgency
     if (urgency === 'leave') child?.kill('SIGKILL')
     // A terminal sends Ctrl-C to the child as well.
     else if (signal !== 'SIGINT' || !process.stdin.isTTY) child?.kill(signal)
@@ -103,11 +105,12 @@ export async function launch(
   }
   for (;;) {
     const end = await ended(begin, () => deaths.pop())
-    if (ending && ending.urgency !== 'leave' && 'relaunch' in end) {
+    const { code } = asked
+    if (code !== undefined && asked.urgency !== 'leave' && 'relaunch' in end) {
       log.error({ cause: end.relaunch }, 'the process died as it drained: the next start goes on')
       return exitCodes.gaveUp
     }
-    if (ending) return 'exit' in end && end.exit !== 1 ? end.exit : ending.code
+    if (code !== undefined) return 'exit' in end && end.exit !== 1 ? end.exit : code
     if ('exit' in end) return end.exit
     // A start that was refused saw nothing: the one after it still learns how the last one died.
     if ('relaunch' in end) lastDeath = end.relaunch
@@ -121,7 +124,7 @@ export async function launch(
     const waitMs = Math.min(delayMs.cap, delayMs.first * 2 ** (recent - 1))
     log.error({ ...why, count: recent, waitMs }, `${line}: starting it again`)
     await sleep(waitMs, clock)
-    if (ending) return ending.code
+    if (asked.code !== undefined) return asked.code
   }
 }
 
