@@ -108,4 +108,5 @@ const deskOf = (run: RunProcess, config: Config): FrontDesk =>
       follow: (actor, told, signal) => followLog(logFile(config.work), actor, { told, signal }),
     },
     config.work,
+    (given) => run.log.info(given, 'ordered'),
   )

@@ -25,8 +25,11 @@ export const lasts = (line: string): boolean => commandOf(wordsOf(line)[0])?.las
 /** What is said to one who waits no more for the line's command, where it goes on without him. */
 export const goesOn = (line: string): string | undefined => commandOf(wordsOf(line)[0])?.goesOn
 
-/** Whether it is to change something, not only to show it. */
-export const isOrder = (line: string): boolean => Object.hasOwn(orders, wordsOf(line)[0])
+/** Whether it is to change something, not only to show it, as `set` alone does. */
+export function isOrder(line: string): boolean {
+  const words = wordsOf(line)
+  return Object.hasOwn(orders, words[0]) && !(words[0] === 'set' && words.length === 1)
+}
 
 const wordsOf = (line: string): string[] => line.trim().split(/\s+/)
 

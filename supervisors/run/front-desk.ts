@@ -3,22 +3,33 @@ import type { Desk, Hearing } from '../../actors/console/desk.ts'
 import type { RunStatus } from '../../protocol/console.ts'
 import { completeWord, pollWord } from '../../protocol/console-lines.ts'
 import { aborted } from '../../src/aborted.ts'
-import { explain, isFailure } from '../../src/failure.ts'
+import { explain, isFailure, printable } from '../../src/failure.ts'
 import { CommandAudit, type Source } from './command-audit.ts'
 import type { Answer, Caller } from './conversation.ts'
+import { personText } from './person.ts'
 
 /** Of lines that come over the socket: who is there draws his own for his own terminal. */
 const socketColumns = 100
 
 type Note = (outcome: string, answer?: string) => void
 
+/** For whoever watches the run, and did not give it. */
+export interface Order {
+  readonly order: string
+  /** As he says of himself, over the socket. */
+  readonly by: string
+}
+
 /** Where every command comes by, from wherever: it is run, and noted. */
 export class FrontDesk {
   readonly #desk: Desk
+  readonly #ordered: (given: Order) => void
   readonly #audit: CommandAudit
 
-  constructor(desk: Desk, work: string) {
+  /** @param ordered  hears of each order as it begins */
+  constructor(desk: Desk, work: string, ordered: (given: Order) => void) {
     this.#desk = desk
+    this.#ordered = ordered
     this.#audit = new CommandAudit(work)
   }
 
@@ -38,6 +49,7 @@ export class FrontDesk {
   async run(line: string, source: Source, hearing: Hearing): Promise<string> {
     const note = (outcome: string, answer?: string) =>
       this.#audit.note({ ...source, line: line.trim(), outcome, ...(answer && { answer }) })
+    if (isOrder(line)) this.#ordered({ order: printable(line.trim()), by: nameOf(source) })
     if (lasts(line)) note('begun')
     const ended = this.#toItsEnd(line, hearing, note)
     const left = goesOn(line)
@@ -91,6 +103,11 @@ export class FrontDesk {
     if (statusCommands.has(line.trim())) tell({ kind: 'status', status: this.status() })
     if (text !== '') tell({ kind: 'text', text })
   }
+}
+
+function nameOf(source: Source): string {
+  const who = source.from === 'terminal' ? source.who : source.says
+  return who ? personText(who) : 'somebody, over the socket'
 }
 
 /** A bug of what is only said and shown must not end the run: it is told, and noted whole. */

@@ -1,6 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { z } from 'zod'
+import { printable } from '../../src/failure.ts'
 
 /** Who types, and where: for those who read later what a run was told. */
 
@@ -41,6 +42,23 @@ export function parsePerson(said: string): Person | null {
   } catch {
     return null
   }
+}
+
+/** `root by attach, process 12, /dev/pts/3, 10.0.0.1`: as much of it as is known. */
+export function personText({
+  address,
+  command,
+  pid,
+  sudoUser,
+  terminal,
+  user,
+  uid,
+}: Person): string {
+  const name = user ?? (uid === undefined ? 'somebody' : `uid ${uid}`)
+  const leave = sudoUser === undefined ? '' : ` (${sudoUser})`
+  const by = command === undefined ? '' : ` by ${command}`
+  const known = [`${name}${leave}${by}`, `process ${pid}`, terminal, address]
+  return printable(known.filter((part) => part !== undefined).join(', '))
 }
 
 /** Undefined where the system has no name for the number. */

@@ -26,6 +26,8 @@ interface LogLine {
   readonly msg: string
   readonly entries?: number
   readonly note?: string
+  readonly order?: string
+  readonly by?: string
 }
 
 const jsonLines = (path: string): unknown[] =>
@@ -117,6 +119,12 @@ test('restart, drain, explain, note: each does what it says, and all is audited'
   assert.match(await ask(job, 'stop'), /Stopping/)
   const { code, stderr } = await run.ended()
   assert.equal(code, 5, stderr)
+  const orders = logOf(job).filter(({ msg }) => msg === 'ordered')
+  assert.deepEqual(
+    orders.map(({ order }) => order),
+    ['restart reader', 'note  begun again', 'drain', 'kill nobody', 'set x 1', 'continue', 'stop'],
+  )
+  assert.match(orders[2].by ?? '', / by attach, process \d+/)
   assert.ok(logOf(job).some(({ note }) => note === 'begun again'))
   const audit = jsonLines(join(job.work, 'audit.jsonl')) as { line: string; outcome: string }[]
   const outcomes = audit

@@ -5,10 +5,17 @@ import { type TestContext, test } from 'node:test'
 import type { Desk } from '../../../actors/console/desk.ts'
 import type { ConsoleAnswer } from '../../../protocol/console-lines.ts'
 import { deferred } from '../../../protocol/deferred.ts'
+import { liveKeysOf, settingsOfConfig } from '../../../src/config/live-settings.ts'
+import { parseConfig } from '../../../src/config/load.ts'
 import { Failure } from '../../../src/failure.ts'
-import { FrontDesk } from '../../../supervisors/run/front-desk.ts'
+import { FrontDesk, type Order } from '../../../supervisors/run/front-desk.ts'
 import { runStatus, smallTree } from '../../support/statuses.ts'
 import { scratch } from '../../support/target-run.ts'
+
+const { config } = parseConfig('store: file:///s\ndataset: { path: d }\ntarget: { path: t }', {
+  name: 'test',
+  base: '/',
+})
 
 const unasked = () => assert.fail('nobody expected this to be asked')
 const root: Desk['root'] = {
@@ -27,8 +34,9 @@ const root: Desk['root'] = {
 
 async function open(t: TestContext, control: Partial<Desk['root']>) {
   const work = await scratch(t)
+  const ordered: Order[] = []
   const desk: Desk = { root: { ...root, ...control }, explain: unasked, follow: unasked }
-  const front = new FrontDesk(desk, work)
+  const front = new FrontDesk(desk, work, (given) => ordered.push(given))
   const outcomes = () =>
     readFileSync(join(work, 'audit.jsonl'), 'utf8')
       .trimEnd()
@@ -42,7 +50,7 @@ async function open(t: TestContext, control: Partial<Desk['root']>) {
     const answered = front.answer(line, { says: null, signal, tell: (one) => told.push(one) })
     return { answered, told, leave: () => leaving.abort() }
   }
-  return { ask, outcomes }
+  return { ask, front, ordered, outcomes }
 }
 
 test('desk: a save that nobody waits for goes on, and its end is noted', async (t) => {
@@ -92,4 +100,23 @@ test('desk: who leaves after the answer has waited for it', async (t) => {
   leave()
   await new Promise(setImmediate)
   assert.deepEqual(outcomes(), ['begun', 'done'])
+})
+
+test('desk: each order is told as it begins, with who gave it', async (t) => {
+  const configured = settingsOfConfig(config)
+  const { ask, front, ordered } = await open(t, {
+    status: () => runStatus({ state: 'paused' }),
+    pause: async () => undefined,
+    settings: () => ({ keys: liveKeysOf(config), configured, inForce: configured }),
+    stop: () => undefined,
+  })
+  const who = { user: 'ann', sudoUser: 'bob', pid: 12, command: 'attach', terminal: '/dev/pts/3' }
+  const hearing = { say: unasked, follows: unasked, log: unasked, columns: 80 }
+  const { signal } = new AbortController()
+  await front.run(' pause ', { from: 'socket', says: who }, { ...hearing, signal })
+  for (const line of ['status', 'set', 'help pause', 'stop']) await ask(line).answered
+  assert.deepEqual(ordered, [
+    { order: 'pause', by: 'ann (bob) by attach, process 12, /dev/pts/3' },
+    { order: 'stop', by: 'somebody, over the socket' },
+  ])
 })
