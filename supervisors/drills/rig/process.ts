@@ -60,6 +60,18 @@ export interface Running {
   ended(): Promise<Ended>
 }
 
+/**
+ * This process's variables, but for the one by which Node's runner tells its own files, and, where
+ * the keys are the drill's own, for a person's: a profile would go before them.
+ */
+function inherited(own: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const hasKeys = 'AWS_ACCESS_KEY_ID' in own
+  const names = Object.keys(process.env).filter(
+    (name) => name !== 'NODE_TEST_CONTEXT' && !(hasKeys && name.startsWith('AWS_')),
+  )
+  return Object.fromEntries(names.map((name) => [name, process.env[name]]))
+}
+
 /** Starts `draftsmith ARGS`. */
 export function start(scope: Scope, args: readonly string[], options: Start): Running {
   const notes = mkdtempSync(join(options.dir, notesPrefix))
@@ -68,15 +80,17 @@ export function start(scope: Scope, args: readonly string[], options: Start): Ru
     file: process.execPath,
     args: [draftsmithMain],
   }
-  // Node's runner tells its own files by NODE_TEST_CONTEXT.
-  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
   const child = spawn(file, [...before, ...args], {
     // Where an abort may leave its core.
     cwd: options.cwd ?? options.dir,
     // What such a command starts beside draftsmith ends with its group.
     detached: options.command !== undefined,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...inherited, ...options.env, ...crashing([options.crash ?? []].flat(), notes) },
+    env: {
+      ...inherited(options.env),
+      ...options.env,
+      ...crashing([options.crash ?? []].flat(), notes),
+    },
   })
   const said = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Fault } from '../../../src/dev-s3/faults.ts'
 import type { DevS3Stats } from '../../../src/dev-s3/server.ts'
+import { Failure } from '../../../src/failure.ts'
 import { devS3Main } from './program.ts'
 import type { Scope } from './scope.ts'
 
@@ -39,14 +40,22 @@ export async function startS3(
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, ...keys },
   })
+  const closed = once(child, 'close')
+  // What it no longer reads is told by the answer that does not come.
+  child.stdin.on('error', () => undefined)
   scope.after(async () => {
-    const closed = once(child, 'close')
     child.stdin.end()
     child.kill()
     await closed
   })
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const answer = async (): Promise<unknown> => JSON.parse((await answers.next()).value ?? 'null')
+  const answer = async (): Promise<unknown> => {
+    const { done, value } = await answers.next()
+    if (!done) return JSON.parse(value)
+    throw new Failure('unavailable', `the drill's S3 server has ended. pid=${child.pid}`, {
+      remedy: 'Hold the drill again: what ended the server is no part of it.',
+    })
+  }
   const opened = await answer()
   if (typeof opened !== 'object' || opened === null || !('endpoint' in opened)) {
     throw new Error('the S3 server did not start')
