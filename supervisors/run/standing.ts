@@ -9,6 +9,7 @@ import { isFailure } from '../../src/failure.ts'
 import type { Asked } from './asked.ts'
 import { judge } from './judge.ts'
 import type { RunEvent } from './machine.ts'
+import { RowsSoFar } from './rows-so-far.ts'
 import { Counted, Speeds } from './status.ts'
 
 /** How long the others wait for a trainer's answer. */
@@ -53,6 +54,7 @@ export class Standing {
   readonly #speeds = new Speeds()
   readonly #spooled = new Counted()
   readonly #stored = new Counted()
+  readonly #rows = new RowsSoFar()
   #source: SourceStatus | null = null
   #ledger: LedgerStatus | null = null
   readonly #trainer = new Answered<TrainerStatus>()
@@ -119,11 +121,11 @@ export class Standing {
         training && this.#hearTraining(training, how),
       ])
       this.#ledger = this.#counted(heard)
-      this.#source = of
+      this.#source = of?.of === 'rows' ? this.#rows.note(of, this.#ledger.spooled.samples) : of
       this.#speeds.note(this.#source, this.#ledger, this.#clock.now())
       const told = training && (this.training ?? 'unheard')
       const hasLearnt = this.#hasLearnt
-      return judge({ ledger: this.#ledger, source: this.#source, training: told, hasLearnt })
+      return judge({ ledger: this.#ledger, source: of, training: told, hasLearnt })
     } catch (error) {
       // An actor is away for a moment; the supervisor knows.
       if (!isFailure(error, 'unavailable')) throw error
