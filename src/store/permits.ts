@@ -121,9 +121,9 @@ export class Permits {
   }
 
   /**
-   * One that is out already counts from now on: whoever gave it out is gone, and its asker's request
-   * is not. Comes back by `returned`, by `askerEnded`, or after `withinMs`. The last is never taken:
-   * without one nothing is replayed, and until then nothing can come back.
+   * One that is out already counts from now on: whoever gave it out is gone, and its asker's
+   * request is not. Comes back by `returned`, by `askerEnded`, or after `withinMs`. The last is
+   * never taken: without one nothing is replayed, and until then nothing can come back.
    */
   inherit(asker: string, kind: TransferKind, withinMs: number): void {
     if (this.#open.size >= this.#cap.max - 1) return
