@@ -13,7 +13,7 @@ test('rows so far: of one reader they are what it told', () => {
   }
 })
 
-test('rows so far: a reader that began anew takes nothing back, nor finds what was extracted', () => {
+test('rows so far: a new reader takes nothing back, nor finds what was just extracted', () => {
   const rows = new RowsSoFar()
   const first = readerStatus({ batches: batches(17) })
   rows.note(first, 250)
