@@ -74,7 +74,14 @@ export async function requireRun(store: ObjectStore): Promise<Run> {
 export async function claimStore(store: ObjectStore, wanted: WantedRun): Promise<StoredRun> {
   const found = await readRun(store)
   if (found) return adopt(found, wanted, store.url)
-  await requireNoManifest(store)
+  if (await hasManifest(store)) {
+    // Another may have begun it since, and come so far before this store answered.
+    const begun = await readRun(store)
+    if (begun) return adopt(begun, wanted, store.url)
+    throw new Failure('corrupt', `the store has a manifest and no run.json. store=${store.url}`, {
+      remedy: 'Restore run.json from a copy, or use another prefix; nothing was changed.',
+    })
+  }
   const run: Run = { format: 1, id: randomUUID(), createdAt: new Date().toISOString(), ...wanted }
   const bytes = Buffer.from(`${JSON.stringify(run, null, 2)}\n`)
   const isOurs = await store.putIfAbsent(runKey, bytes)
@@ -98,14 +105,12 @@ async function holdsRun(store: ObjectStore): Promise<boolean> {
 const manifestFiles = ['manifest/segments/', 'manifest/snapshots/', 'manifest/written.json']
 
 /** What a manifest names was computed by some run; without its run.json nobody knows which. */
-async function requireNoManifest(store: ObjectStore): Promise<void> {
+async function hasManifest(store: ObjectStore): Promise<boolean> {
   for (const prefix of manifestFiles) {
     const { objects } = await store.listPage({ prefix })
-    if (objects.length === 0) continue
-    throw new Failure('corrupt', `the store has a manifest and no run.json. store=${store.url}`, {
-      remedy: 'Restore run.json from a copy, or use another prefix; nothing was changed.',
-    })
+    if (objects.length > 0) return true
   }
+  return false
 }
 
 function adopt(run: Run, { identity, plan }: WantedRun, where: string): StoredRun {

@@ -135,3 +135,22 @@ test('run: a manifest without a run.json is nobody’s to claim', async () => {
   await assert.rejects(claimStore(store, wanted), { kind: 'corrupt', message: /no run\.json/ })
   assert.equal(await store.head('run.json'), undefined)
 })
+
+test('run: one that another begins while the store is looked at is found, and joined', async () => {
+  /** Whoever lists it is answered late: by then another has begun the run and written segments. */
+  class Late extends MemoryStore {
+    #isBegun = false
+
+    override async listPage(...ask: Parameters<MemoryStore['listPage']>) {
+      if (!this.#isBegun) {
+        this.#isBegun = true
+        await claimStore(this, wanted)
+        await this.put('manifest/segments/w/00000000.arrow', Buffer.from('a segment'))
+      }
+      return await super.listPage(...ask)
+    }
+  }
+  const store = new Late()
+  const { run } = await claimStore(store, wanted)
+  assert.equal(run.id, (await readRun(store))?.id)
+})
