@@ -1,4 +1,4 @@
 import { drillGround, testDrills } from '../support/crash/held-drills.ts'
 
 /** An actor ends at named points of its work, or by order: some of those that `--all` holds. */
-testDrills(await drillGround(), ['uploader-killed-before-commit', 'actors-killed-by-order'])
+testDrills(await drillGround(), ['actors-killed-by-order'])
