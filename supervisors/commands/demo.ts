@@ -74,20 +74,20 @@ async function layOut(work: string): Promise<string> {
   if (!existsSync(join(target, 'config.json'))) await writeDemoTarget(target)
   if (!existsSync(join(dataset, 'state.json'))) await writeDemoDataset(dataset)
   if (!existsSync(join(work, promptsFile))) writeDemoPrompts(join(work, promptsFile))
-  if (!existsSync(path)) {
-    const config = {
-      store: pathToFileURL(join(work, 'store')).href,
-      work: '.',
-      dataset: { path: './dataset' },
-      target: { path: './target' },
-      extract: { devices: ['cpu', 'cpu'], tokenBudget: 2048 },
-      spool: { keepFree: '100MB', maxBytes: '100MB' },
-      train: training,
-    }
-    await writeFile(path, stringify(config))
-  }
+  if (!existsSync(path)) await writeFile(path, stringify(demoConfig(work)))
   return path
 }
+
+/** As it is laid out; one that is there already is left as it is. */
+export const demoConfig = (work: string) => ({
+  store: pathToFileURL(join(work, 'store')).href,
+  work: '.',
+  dataset: { path: './dataset' },
+  target: { path: './target' },
+  extract: { devices: ['cpu', 'cpu'], tokenBudget: 2048 },
+  spool: { keepFree: '100MB', maxBytes: '100MB' },
+  train: training,
+})
 
 /** How this program was called: from a checkout, or as an installed package. */
 function command(): string {
