@@ -43,7 +43,7 @@ export class Bridge {
   readonly #ports = new Map<number, MessagePort>()
   readonly #options: BridgeOptions
   #numbers = 0
-  /** Bytes of each message that the stream has not taken whole, oldest first. */
+  /** Of the messages that the stream has not taken whole. */
   readonly #unread = new Unread()
   #quiet: Deferred<void> = deferred()
 

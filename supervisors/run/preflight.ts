@@ -244,6 +244,7 @@ export async function requireRoom(config: Config, bytesPerToken: number): Promis
     })
   }
   const free = await freeBytes(config.work)
+  if (free - batchBytes >= keepFree) return
   // It is sent before all else, and makes way.
   const { bytes: spooled } = await waitingIn(config.work)
   if (free + spooled - batchBytes < keepFree) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { noWindow } from '../../src/audit/windows.ts'
@@ -7,6 +7,7 @@ import { start } from '../../supervisors/drills/rig/process.ts'
 import { startS3 } from '../../supervisors/drills/rig/s3-process.ts'
 import { statusWhen } from '../../supervisors/drills/rig/socket.ts'
 import { union, windowsOf } from '../../supervisors/drills/rig/stored.ts'
+import { bytesIn } from '../../supervisors/drills/rig/watch.ts'
 import { layOutJob } from '../support/crash/job.ts'
 import { always, samplePuts } from '../support/storage-tree.ts'
 
@@ -53,16 +54,4 @@ function watch(t: TestContext, dir: string): () => number {
   }, 4)
   t.after(() => clearInterval(timer))
   return () => most
-}
-
-function bytesIn(dir: string): number {
-  let bytes = 0
-  try {
-    for (const name of readdirSync(dir)) {
-      bytes += statSync(join(dir, name), { throwIfNoEntry: false })?.size ?? 0
-    }
-  } catch {
-    // It is not there yet.
-  }
-  return bytes
 }

@@ -68,8 +68,8 @@ export class Watch {
   }
 }
 
-/** Of all files, whatever they are called. */
-function bytesIn(dir: string): number {
+/** Of all files in a folder, whatever they are called; 0 where it is not there. */
+export function bytesIn(dir: string): number {
   let bytes = 0
   try {
     for (const name of readdirSync(dir)) {
